@@ -1,6 +1,6 @@
-"""A server of HTTP for who has its token: by its own name, from no other site, in limited time, length and number.
+"""An HTTP server that requires a token, checks Host and Origin, and limits time, length and number of requests.
 
-The token may lie in a file, which the server locks for as long as it lives.
+The token may be kept in a file, which the server locks during its lifetime.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from bostruct.checks import has_posix
 from bostruct.output_files import OutputRefused, refuse_name_of_database
 from bostruct.storage.locks import is_same_file
 
-MARK = "bostruct-"  # begins a token: other programs, too, keep 43 letters in a file
+MARK = "bostruct-"  # prefix of tokens: files of other programs may also contain 43 letters
 TOKEN = re.compile(MARK.encode() + rb"[A-Za-z0-9_-]{43}\n?")  # 32 bytes in base64
 TOKEN_BYTES = (len(MARK) + 43, len(MARK) + 44)
-NO_TOKEN = "holds no token of bostruct serve; remove it, or give another --token-file"
-LONGEST_HEAD = 16 * 1024  # bytes of a request
+NO_TOKEN = "contains no token of bostruct serve; remove it, or give another --token-file"
+LONGEST_HEAD = 16 * 1024  # bytes of the head of a request
 HEAD_SECONDS = 5.0  # for a request to arrive
-SEND_SECONDS = 20.0  # for an answer to be taken
+SEND_SECONDS = 20.0  # for an answer to be received
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -47,16 +47,16 @@ HEADERS = {
 
 
 class GuardedServer(ThreadingHTTPServer):
-    """A server that limits its connections, and knows its token and its own names.
+    """A server that limits its connections, has a token, and recognizes its own names.
 
-    port: 0 for a free one.
-    most_connections: at a time, at least 1.
-    family: of the socket; None for that of the host.
+    port: port to listen at; 0 for any free port.
+    most_connections: maximum number of simultaneous connections, at least 1.
+    family: address family of the socket; None for the family of the host.
 
-    Raises OSError if the address cannot be had.
+    Raises OSError if the address is not available.
     """
 
-    daemon_threads = True  # Ctrl-C waits for nobody
+    daemon_threads = True  # Ctrl-C does not wait for requests
     request_queue_size = 64
 
     def __init__(
@@ -72,22 +72,22 @@ class GuardedServer(ThreadingHTTPServer):
         self._most = most_connections
         self._lock = threading.Lock()
         self._answered: set[socket.socket] = set()
-        self._without_head: dict[socket.socket, None] = {}  # the oldest first
+        self._without_head: dict[socket.socket, None] = {}  # oldest first
         address: str | tuple[str, int] = host
         if family is None:
             family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             address = (str(found[0]), int(found[1]))
         self.address_family = family
-        self.allow_reuse_address = os.name == "posix"  # elsewhere another process could take the port over
-        super().__init__(address, handler)  # type: ignore[arg-type]  # typeshed knows no Unix sockets here
+        self.allow_reuse_address = os.name == "posix"  # on Windows, another process could take over the port
+        super().__init__(address, handler)  # type: ignore[arg-type]  # typeshed lacks Unix sockets here
 
     def server_bind(self) -> None:
-        """Bind the address, without a question to a name server; raise OSError, which names it, if it is taken."""
+        """Bind the address without a DNS query; raise OSError with the address if it is in use."""
         try:
             socketserver.TCPServer.server_bind(self)
         except OSError as error:
-            taken = "already in use, perhaps by another bostruct serve or watch"
-            why = taken if error.errno == errno.EADDRINUSE else error.strerror
+            in_use = "already in use, perhaps by another bostruct serve or watch"
+            why = in_use if error.errno == errno.EADDRINUSE else error.strerror
             raise OSError(error.errno, why, _write_address(self.server_address)) from error
         self.server_name, self.server_port = "localhost", 0
         if self.has_address:
@@ -100,12 +100,12 @@ class GuardedServer(ThreadingHTTPServer):
 
     @property
     def is_loopback(self) -> bool:
-        """True if only this machine reaches the server."""
+        """True if the server is reachable only from this machine."""
         return not self.has_address or _read_address(str(self.server_address[0])).is_loopback
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path, as others on the network would write it."""
+        """The URL of the server without a path, for other machines on the network if it is reachable from them."""
         if not self.has_address:
             return "http://localhost"
         given = str(self.server_address[0])
@@ -114,7 +114,7 @@ class GuardedServer(ThreadingHTTPServer):
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}"
 
     def is_own_name(self, host: str, reached: str) -> bool:
-        """Return whether a Host header names this server: a page of a name that was rebound to it does not."""
+        """Return whether a Host header names this server, which prevents DNS rebinding."""
         if not self.has_address:
             return host.lower() == "localhost"
         address = _read_address(reached)
@@ -126,27 +126,27 @@ class GuardedServer(ThreadingHTTPServer):
         return host.lower() in names
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own; if there are too many, the oldest connection without a head is closed.
+        """Answer in a separate thread; with too many connections, close the oldest one without a complete head.
 
-        Where all have sent theirs, the new one is closed.
+        If all connections have sent their head, close the new connection.
         """
         with self._lock:
             is_full = len(self._answered) + len(self._without_head) >= self._most
             oldest = next(iter(self._without_head), None) if is_full else None
-            is_let_in = not is_full or oldest is not None
+            is_accepted = not is_full or oldest is not None
             if oldest is not None:
                 del self._without_head[oldest]
-                with contextlib.suppress(OSError):  # the other side was faster
-                    oldest.shutdown(socket.SHUT_RDWR)  # its thread, which waits for more, closes it
-            if is_let_in:
+                with contextlib.suppress(OSError):  # the client has closed it already
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread, which waits for data, closes it
+            if is_accepted:
                 self._without_head[request] = None
-        if is_let_in:
+        if is_accepted:
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
     def note_head(self, request: socket.socket) -> bool:
-        """Keep a connection, whose head has come, until it is answered; False if it was closed before."""
+        """Keep a connection with a complete head until it is answered; return False if it was closed before."""
         with self._lock:
             if request not in self._without_head:
                 return False
@@ -155,34 +155,34 @@ class GuardedServer(ThreadingHTTPServer):
             return True
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection, and give its place to others."""
-        with self._lock:  # first: another connection may get its number as soon as it is closed
+        """Close a connection, and make its place available."""
+        with self._lock:  # first: another connection may get its descriptor as soon as it is closed
             self._without_head.pop(request, None)
             self._answered.discard(request)
         super().shutdown_request(request)
 
     def wait_for_answers(self, seconds: float) -> None:
-        """Let the answers go out that are being written, once nothing more is accepted.
+        """Wait until the answers in progress are sent, once no more requests are accepted.
 
-        seconds: to wait at most.
+        seconds: maximum waiting time.
         """
         deadline = monotonic() + seconds
         while self._answered and monotonic() < deadline:
             sleep(0.01)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Forget connections that broke; nothing of a request is printed."""
+        """Ignore broken connections; print nothing about a request."""
 
 
 class GuardedHandler(BaseHTTPRequestHandler):
-    """One request and its answer, on a connection that ends then."""
+    """One request and its answer, on a connection that is then closed."""
 
-    server: GuardedServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it
+    server: GuardedServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the server that created it
     server_version = "bostruct"
     sys_version = ""
     head_seconds = HEAD_SECONDS
-    methods = "GET, HEAD"  # that have a handler
-    headers_sent = HEADERS  # with every answer
+    methods = "GET, HEAD"  # HTTP methods with a handler
+    headers_sent = HEADERS  # sent with every answer
 
     @abstractmethod
     def reject(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
@@ -193,17 +193,17 @@ class GuardedHandler(BaseHTTPRequestHandler):
         head = self._read_head()
         if head is None or not self.server.note_head(self.connection):
             return
-        self.connection.settimeout(SEND_SECONDS)  # of a whole answer
+        self.connection.settimeout(SEND_SECONDS)  # for the whole answer
         self.close_connection = True
         if b"\r\n\r\n" not in head:
             self.command, self.requestline, self.request_version = "", "", "HTTP/1.0"
             self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             return
-        self.rfile = io.BufferedReader(io.BytesIO(head))  # type: ignore[arg-type]  # bytes in memory are raw enough
+        self.rfile = io.BufferedReader(io.BytesIO(head))  # type: ignore[arg-type]  # BytesIO works as a raw stream
         self.handle_one_request()
 
     def _read_head(self) -> bytes | None:
-        """Read a request up to its empty line, of limited length and in limited time; None if none comes."""
+        """Read a request up to its empty line, with limits on length and time; return None if it does not arrive."""
         head, deadline = b"", monotonic() + self.head_seconds
         while b"\r\n\r\n" not in head and len(head) <= LONGEST_HEAD:
             if not (more := receive(self.connection, 4096, deadline)):
@@ -212,7 +212,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         return head
 
     def find_refusal(self) -> str | None:
-        """Return why a request is not looked at, or None: it came by another name, or from another site."""
+        """Return why a request is rejected: it has another Host, or comes from another site. None to accept it."""
         host = self.headers.get_all("Host", [])
         name = _split_host(host[0]) if len(host) == 1 else ""
         if not name or not self.server.is_own_name(name, str(self.connection.getsockname()[0])):
@@ -222,7 +222,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         return None if is_own and site in ("none", "same-origin") else "The request comes from another site."
 
     def send_content(self, status: HTTPStatus, content: bytes, headers: dict[str, str]) -> None:
-        """Send an answer; one to HEAD, and one that nothing has changed, without its content."""
+        """Send an answer, without content if it answers HEAD or is NOT_MODIFIED."""
         self.send_response(status)
         given = self.headers_sent | headers
         if status is not HTTPStatus.NOT_MODIFIED:
@@ -234,19 +234,19 @@ class GuardedHandler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer a request that could not be read, or has a method that none is answered for."""
+        """Answer a request that cannot be read, or whose HTTP method has no handler."""
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         allow = {"Allow": self.methods} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
         self.reject(status, status.phrase, allow)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: a line would hold the token, or what somebody sent."""
+        """Print nothing: a log line could contain the token or text from a client."""
 
 
 def receive(connection: socket.socket, most: int, deadline: float) -> bytes:
-    """Return the next bytes that come; nothing if the other side has ended, broke or is too slow.
+    """Return the next bytes received; empty if the client has closed the connection or is too slow.
 
-    most: how many bytes, at least 1.
+    most: maximum number of bytes, at least 1.
     """
     connection.settimeout(max(deadline - monotonic(), 0.001))
     try:
@@ -256,12 +256,12 @@ def receive(connection: socket.socket, most: int, deadline: float) -> bytes:
 
 
 def is_equal(given: str, secret: str) -> bool:
-    """Compare a text with a secret, in a time that does not tell how much of it is right."""
+    """Compare a string with a secret in constant time."""
     return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
 
 
 def _write_address(address: object) -> str:
-    """Return an address as people write it: the path of a Unix socket, or host and port."""
+    """Return the usual text of an address: the path of a Unix socket, or host and port."""
     if not isinstance(address, tuple):
         return str(address)
     host, port = address[:2]
@@ -269,13 +269,13 @@ def _write_address(address: object) -> str:
 
 
 def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return an address without its zone, as IPv4 if a socket of IPv6 stands for that."""
+    """Return an address without its zone; an IPv4-mapped IPv6 address as IPv4."""
     address = ipaddress.ip_address(text.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
 
 
 def _split_host(header: str) -> str:
-    """Return the name in a Host header, without its port and without brackets; empty if it makes no sense."""
+    """Return the name in a Host header, without port and brackets; empty if the header is invalid."""
     try:
         url = urlsplit(f"//{header}")
         _ = url.port
@@ -286,16 +286,16 @@ def _split_host(header: str) -> str:
 
 
 def make_token() -> str:
-    """Return a new token of a server."""
+    """Return a new random token for a server."""
     return MARK + secrets.token_urlsafe(32)
 
 
 @contextmanager
 def keep_token(path: str, token: str) -> Iterator[None]:
-    """Keep a token in a new file that only the user of this process can read, for as long as a block lasts.
+    """Keep a token in a new file, readable only by the user of this process, during a block.
 
-    Raises OutputRefused, a FileExistsError, for any other file and for the token of a living server; OSError if the
-    file cannot be made.
+    Raises OutputRefused, a FileExistsError, if the path is any other file or the token of a running server; OSError if
+    the file cannot be created.
     """
     refuse_name_of_database(path)
     with os.fdopen(_make_locked(path), "w") as file:
@@ -305,20 +305,20 @@ def keep_token(path: str, token: str) -> Iterator[None]:
             yield
         finally:
             with suppress(OSError):
-                is_ours = is_same_file(Path(path), file.fileno())  # somebody may have put another file there
+                is_ours = is_same_file(Path(path), file.fileno())  # it may have been replaced by another file
                 if not has_posix():
-                    file.close()  # Windows removes no open file
+                    file.close()  # Windows cannot remove an open file
                 if is_ours and Path(path).read_bytes() == f"{token}\n".encode():
                     os.unlink(path)
 
 
 def _make_locked(path: str) -> int:
-    """Return the descriptor of a new file, whose lock the kernel gives back when this process ends, however it ends."""
+    """Return the descriptor of a new locked file; the kernel releases the lock however this process ends."""
     while True:
         _remove_left_behind(path)
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:  # another server was quicker
+        except FileExistsError:  # another server was faster
             continue
         try:
             if _lock(path, descriptor):
@@ -330,31 +330,31 @@ def _make_locked(path: str) -> int:
 
 
 def _remove_left_behind(path: str) -> None:
-    """Remove a file with a token that no server locks; raise OutputRefused for any other."""
+    """Remove a file with a token that no server locks; raise OutputRefused for any other file."""
     with suppress(FileNotFoundError):
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode):
-            raise OutputRefused(errno.EEXIST, "is no regular file; give another --token-file", path)
-        if found.st_size not in TOKEN_BYTES:  # it is not opened: to close a database would drop the locks on it
+            raise OutputRefused(errno.EEXIST, "is not a regular file; give another --token-file", path)
+        if found.st_size not in TOKEN_BYTES:  # not opened: closing a database file would release its locks
             raise OutputRefused(errno.EEXIST, NO_TOKEN, path)
         with open(os.open(path, os.O_RDWR | (os.O_NOFOLLOW if has_posix() else 0)), "rb") as file:
             if _lock(path, file.fileno()):
                 if not TOKEN.fullmatch(file.read()):
                     raise OutputRefused(errno.EEXIST, NO_TOKEN, path)
                 if not has_posix():
-                    file.close()  # Windows removes no open file
-                os.unlink(path)  # while it is locked: afterwards another server may have its own there
+                    file.close()  # Windows cannot remove an open file
+                os.unlink(path)  # while it is locked: afterwards it may be the file of another server
 
 
 def _lock(path: str, descriptor: int) -> bool:
-    """Lock a file, and tell whether it still has its name; raise OutputRefused if another server locks it."""
+    """Lock a file, and return whether it still has its name; raise OutputRefused if another server locks it."""
     if has_posix():
         fcntl = importlib.import_module("fcntl")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            why = "holds the token of another bostruct serve, which runs; give another --token-file"
+            why = "contains the token of another running bostruct serve; give another --token-file"
             raise OutputRefused(errno.EEXIST, why, path) from None
-        except OSError:  # a file system without locks, where nobody can know
+        except OSError:  # a file system without locks, on which this cannot be checked
             pass
     return is_same_file(Path(path), descriptor)

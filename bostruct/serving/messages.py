@@ -1,4 +1,4 @@
-"""JSON of requests and answers: read strictly, written for any language; trials, points and refusals in it."""
+"""JSON of requests, answers, trials, points and refusals: parsed strictly, and written for clients in any language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bostruct.study.history import Trial
 
 LONGEST = 1024 * 1024  # bytes of a request
-DEEPEST = 64  # lists and objects inside one another
+DEEPEST = 64  # levels of nested lists and objects
 CODES: dict[str, int] = {
     "bad_json": 400,
     "bad_request": 400,
@@ -46,12 +46,12 @@ CODES: dict[str, int] = {
     "too_many_requests": 429,
     "header_too_large": 431,
 }
-Facts: TypeAlias = dict[str, Any]  # of an answer: plain JSON by name, perhaps with tuples in it
-WHERE_GIVEN = ("value", "reason", "sd", "repeats", "broken", "unread", "finished")
+Facts: TypeAlias = dict[str, Any]  # fields of an answer: plain JSON by name, possibly with tuples
+OPTIONAL_FIELDS = ("value", "reason", "sd", "repeats", "broken", "unread", "finished")
 
 
 def read_request(text: bytes) -> dict[str, ParsedJson]:
-    """Return the object that a request is.
+    """Parse a request, which is a JSON object.
 
     text: JSON in UTF-8, with finite numbers.
 
@@ -60,9 +60,9 @@ def read_request(text: bytes) -> dict[str, ParsedJson]:
     try:
         data = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_read_float)
     except UnicodeDecodeError as error:
-        raise Refusal("bad_json", f"expected UTF-8, got other bytes from byte {error.start} on") from None
+        raise Refusal("bad_json", f"expected UTF-8, got other bytes from byte {error.start} onward") from None
     except RecursionError:
-        raise Refusal("bad_json", f"expected at most {DEEPEST} lists and objects inside one another") from None
+        raise Refusal("bad_json", f"expected at most {DEEPEST} nested lists and objects") from None
     except ValueError as error:
         raise Refusal("bad_json", f"expected one JSON object: {str(error)[:200]}") from None
     if not isinstance(data, dict):
@@ -73,17 +73,17 @@ def read_request(text: bytes) -> dict[str, ParsedJson]:
 
 
 def write_answer(answer: dict[str, ParsedJson]) -> bytes:
-    """Return an answer as one line of JSON in ASCII; numbers that are not finite become null.
+    """Return an answer as one line of ASCII JSON; non-finite numbers become null.
 
-    answer: plain JSON, perhaps with tuples in it.
+    answer: plain JSON, possibly with tuples.
     """
     return json.dumps(replace_nonfinite(answer), allow_nan=False, default=repr).encode("ascii") + b"\n"
 
 
 def replace_nonfinite(data: object) -> object:
-    """Return data with null in place of numbers that are not finite, for which JSON has no word.
+    """Return data with None instead of non-finite numbers, which JSON cannot represent.
 
-    data: dicts, lists, tuples and what JSON holds.
+    data: plain JSON, possibly with tuples.
     """
     if isinstance(data, dict):
         return {str(key): replace_nonfinite(value) for key, value in data.items()}
@@ -93,9 +93,9 @@ def replace_nonfinite(data: object) -> object:
 
 
 class Refusal(Exception):
-    """A request that is not served.
+    """A rejected request.
 
-    facts: plain JSON that the answer has besides, by name.
+    facts: additional fields of the answer by name, plain JSON.
     """
 
     def __init__(self, code: str, message: str, **facts: object) -> None:
@@ -105,18 +105,18 @@ class Refusal(Exception):
 
     @property
     def status(self) -> int:
-        """The status of HTTP that goes with the code."""
+        """The HTTP status of the code."""
         return CODES[self.code]
 
 
 def trial_to_json(domain: Domain, trial: Trial) -> Facts:
     """Return a trial as plain JSON.
 
-    A completed trial has `values`, and `value` if there is one objective. Parts that say nothing are left out.
+    A completed trial has `values`, and `value` if there is one objective. Empty fields are left out.
     """
     point = trial.point if trial.unread is not None else domain.encode(domain.parse(trial.point))
     shown: Facts = {"number": trial.number, "status": trial.status, "point": point, "started": trial.started}
-    for name in WHERE_GIVEN:
+    for name in OPTIONAL_FIELDS:
         if (part := getattr(trial, name)) not in (None, ()):
             shown[name] = part
     if trial.values:
@@ -129,16 +129,16 @@ def trial_to_json(domain: Domain, trial: Trial) -> Facts:
 
 
 def point_from_json(domain: Domain, point: ParsedJson) -> Presented:
-    """Return a point as the objective would receive it.
+    """Return a point in the form that the objective receives.
 
-    point: plain JSON, as `trial_to_json` writes it, or as a user writes it where JSON can say that.
+    point: plain JSON, as written by `trial_to_json`, or in the user's form if JSON can represent it.
 
-    Raises Refusal for what is no point of the domain.
+    Raises Refusal if it is not a point of the domain.
     """
     try:
         domain.parse(point)
     except MALFORMED as error:
-        with suppress(*MALFORMED):  # values for which JSON has no word are encoded
+        with suppress(*MALFORMED):  # values that JSON cannot represent are encoded
             return domain.present(domain.decode(point))
         why = str(error) if isinstance(error, PointError) else f"expected a point of the space, got {point!r:.200}"
         raise Refusal("bad_value", f"point: {why}") from error
@@ -152,16 +152,16 @@ def _refuse_constant(name: str) -> NoReturn:
 def _read_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is beyond the largest float, {1.7976931348623157e308}")
+        raise ValueError(f"{text[:40]} is above the largest float, {1.7976931348623157e308}")
     return number
 
 
 def _check_depth(data: object) -> None:
-    """Raise Refusal where lists and objects are nested too deeply."""
+    """Raise Refusal if lists and objects are nested too deeply."""
     level: list[object] = [data]
     for _ in range(DEEPEST):
         parts = (one.values() if isinstance(one, dict) else cast(list[object], one) for one in level)
         level = [inner for part in parts for inner in part if isinstance(inner, dict | list)]
         if not level:
             return
-    raise Refusal("bad_json", f"expected at most {DEEPEST} lists and objects inside one another")
+    raise Refusal("bad_json", f"expected at most {DEEPEST} nested lists and objects")

@@ -1,4 +1,4 @@
-"""A study that several clients use at once: whose turn it is, leases of trials, requests that may be repeated."""
+"""A study for concurrent clients: a queue of suggestions, leases of trials, and idempotent requests."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 10_000
 MOST_BYTES = 32 * 1024 * 1024
-UNREAD = (StorageError, Refusal)  # which say what is wrong without our words
+UNREAD = (StorageError, Refusal)  # reraised unchanged
 
 
 class ServedStudy:
-    """The requests that concern one study, each a method that returns the facts of its answer.
+    """The requests of one study, each a method that returns the fields of its answer.
 
-    All methods raise Refusal, and StorageError if the file of the study is lost or cannot be written.
+    All methods raise Refusal, and StorageError if the study's file is lost or cannot be written.
     """
 
     def __init__(self, study: Study) -> None:
         self.study = study
         self.keys = Keys()
         self._queue = SuggestionQueue()
-        self._changing = threading.Lock()  # of trials and their leases, which change together
+        self._changing = threading.Lock()  # trials and their leases change together
         self._leases = Leases()
         self._finished: str | None = None
 
     def describe(self) -> Facts:
-        """Describe the space, the goals and the state of the study."""
+        """Return the space, the goals and the state of the study."""
         study = self.study
         return {
             "study": study.name,
@@ -55,10 +55,10 @@ class ServedStudy:
         }
 
     def ask(self, n: int, lease: float | None) -> Facts:
-        """Choose the next points, one after the other; tells are taken in between.
+        """Suggest trials one by one; outcomes may be recorded in between.
 
-        n: how many, from 1. There are fewer if no more unseen points are left.
-        lease: seconds after which a trial is handed out again, unless it is told or renewed; None for never.
+        n: number of trials, from 1; fewer are returned if the space is exhausted.
+        lease: seconds after which an unfinished trial is requeued unless it is renewed; None for never.
         """
         trials: list[Trial] = []
         try:
@@ -84,79 +84,78 @@ class ServedStudy:
             if expired := self._leases.find_expired():
                 self.study.give_back(self._find_held(expired))
             for number in expired:
-                self._leases.end(number)  # not before: if the file cannot be written it is tried again
+                self._leases.end(number)  # afterwards: if the file cannot be written, they are released later
         return self.study.ask()
 
     def release(self, answer: Facts) -> None:
-        """Give the trials back of an answer to `ask` that reached nobody."""
+        """Release the trials of an answer to `ask` that no client received."""
         trials = self.study.trials
         self._give_back([replace(trials[one["number"]], started=one["started"]) for one in answer["trials"]])
 
     def _find_held(self, numbers: Iterable[int]) -> list[Trial]:
-        """Return the trials that are out, as they were handed out last."""
+        """Return the trials in flight among these numbers, with their last start times."""
         held, trials = self.study.in_flight, self.study.trials
         return [replace(trials[number], started=held[number]) for number in numbers if number in held]
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
         with suppress(Refusal), self._queue.hurry(), self._changing:
             held = self.study.in_flight
-            ours = [trial for trial in trials if held.get(trial.number) == trial.started]  # others have the rest
+            ours = [trial for trial in trials if held.get(trial.number) == trial.started]  # other clients run the rest
             for trial in ours:
                 self._leases.end(trial.number)
             with suppress(BostructError):  # the file is lost
                 self.study.give_back(ours)
 
     def tell(self, trial: int, started: float | None, outcome: Mapping[str, Any]) -> Facts:
-        """Record the outcome of a trial, also if its lease has run out.
+        """Record the outcome of a trial, even if its lease has expired.
 
-        started: as `ask` said, so that the value is kept even where another holder of the trial has told it; None if
-            any holder is meant.
+        started: start time from the answer to `ask`, which identifies the attempt, so that the value is kept even if
+            another client has completed the trial; None for any attempt.
         """
         with self._queue.hurry(), self._changing:
             held = trial if started is None else replace(self._find(trial), started=started)
-            told = self._change(trial, lambda: self.study.tell(held, **outcome), "running")
+            completed = self._change(trial, lambda: self.study.tell(held, **outcome), "running")
             self._leases.end(trial)
-        return {"trial": trial_to_json(self.study.domain, told)}
+        return {"trial": trial_to_json(self.study.domain, completed)}
 
     def add(self, point: ParsedJson, outcome: Mapping[str, Any]) -> Facts:
-        """Record a trial that was never asked for."""
+        """Record a trial that was not suggested."""
         with self._queue.hurry(), self._changing:
             given = point_from_json(self.study.domain, point)
             try:
-                told = self.study.add(given, **outcome)
+                added = self.study.add(given, **outcome)
             except (PointError, TypeError, ValueError) as error:
                 raise Refusal("bad_value", str(error)) from error
-        return {"trial": trial_to_json(self.study.domain, told)}
+        return {"trial": trial_to_json(self.study.domain, added)}
 
     def requeue(self, trial: int) -> Facts:
-        """Give a running trial back, or a failed one another chance."""
+        """Requeue a running or failed trial."""
         with self._queue.hurry(), self._changing:
             self._change(trial, lambda: self.study.requeue(trial), "running or failed")
             self._leases.end(trial)
             return {"trial": trial_to_json(self.study.domain, self.study.trials[trial])}
 
     def renew(self, trial: int, started: float | None, lease: float | None) -> Facts:
-        """Begin the lease of a trial anew.
+        """Renew the lease of a trial.
 
-        started: as `ask` said; None if any holder is meant.
-        lease: seconds from now; None for as many as before.
+        started: start time from the answer to `ask`; None for any attempt.
+        lease: seconds from now; None for the previous duration.
         """
         try:
-            if started is not None and started != self.study.in_flight.get(trial):  # another client has it by now
+            if started is not None and started != self.study.in_flight.get(trial):  # another client runs it now
                 raise LookupError(trial)
             return {"trial": {"number": trial, "lease": self._leases.renew(trial, lease)}}
         except LookupError:
             if (known := self._find(trial)).status != "running":
-                told = trial_to_json(self.study.domain, known)
-                raise Refusal(
-                    "trial_finished", f"trial: number {trial} is {known.status} already", trial=told
-                ) from None
+                shown = trial_to_json(self.study.domain, known)
+                message = f"trial: number {trial} is {known.status} already"
+                raise Refusal("trial_finished", message, trial=shown) from None
             raise Refusal(
                 "lease_lost", f"trial: the lease of number {trial} has expired; you can still report its value"
             ) from None
 
     def find_best(self) -> Facts:
-        """Return the best feasible trial; of several objectives the Pareto front; none if none is."""
+        """Return the best feasible trial, or the Pareto front of several objectives; no trial if none is feasible."""
         found: Sequence[Trial] = ()
         if self.study.goals.n_objectives == 1:
             best = self.study.incumbent
@@ -166,27 +165,27 @@ class ServedStudy:
                 self._queue.hurry(),
                 self._changing,
                 suppress(BostructError),
-            ):  # where no trial satisfies all constraints
+            ):  # if no trial satisfies all constraints
                 found = self.study.result.pareto_front
         return {"trials": [trial_to_json(self.study.domain, one) for one in found]}
 
     def recommend(self) -> Facts:
         """Return the completed trial with the best posterior mean, and its 95% interval."""
         if self.study.goals.n_objectives > 1:
-            raise Refusal("several_objectives", "recommended: expected one objective; `best` has the front of several")
+            raise Refusal("several_objectives", "recommended: expected one objective; `best` returns the Pareto front")
         with self._queue.suggest():
             try:
                 found = self.study.result.recommended
-            except BostructError as error:  # none has completed, or none of these keeps all limits
+            except BostructError as error:  # no completed trial satisfies all constraints
                 raise Refusal("nothing_completed", str(error)) from error
         shown = found._asdict()
         return shown | {"trial": trial_to_json(self.study.domain, found.trial)}
 
     def list_trials(self, first: int, limit: int) -> Facts:
-        """Return trials by number, and the number that comes after them, None at the end.
+        """Return trials by number, and the number of the next trial; None at the end.
 
-        first: number of the first one, from 0.
-        limit: how many at most.
+        first: number of the first trial, from 0.
+        limit: maximum number of trials.
         """
         trials = self.study.trials
         page = trials[first : first + limit]
@@ -194,14 +193,14 @@ class ServedStudy:
         return {"trials": [trial_to_json(self.study.domain, one) for one in page], "next": after}
 
     def finish(self, reason: str) -> Facts:
-        """Hand out no more trials; those that are out can still be told."""
+        """Suggest no more trials; outcomes of running trials are still accepted."""
         self._finished = self._finished or reason
         return self.describe()
 
     def close(self, seconds: float) -> None:
-        """End the study's turns, and give the trials back that are out.
+        """Close the queue of suggestions and the study, which releases the trials in flight.
 
-        seconds: to wait at most for a request that is being answered.
+        seconds: maximum time to wait for requests in progress.
         """
         self._queue.end(seconds)
         self.study.close()
@@ -214,7 +213,7 @@ class ServedStudy:
         return trials[number]
 
     def _change(self, number: int, change: Callable[[], Any], expected: str) -> Any:
-        """Do what a study does with a trial, and say which trial it was if the study refuses."""
+        """Change a trial; if the study rejects that, raise Refusal, with the trial if it has finished."""
         try:
             return change()
         except (TypeError, ValueError) as error:
@@ -229,28 +228,28 @@ class _Entry(NamedTuple):
 
 
 class Keys:
-    """The answers to the last requests that had a key.
+    """The answers to the last requests with a key.
 
-    most: how many are kept, at least 1; those that are not answered yet are kept besides.
+    most: maximum number of answers, at least 1; requests in progress are kept in addition.
     """
 
     def __init__(self, most: int = MOST_KEPT, most_bytes: int = MOST_BYTES) -> None:
         self._most, self._most_bytes = most, most_bytes
         self._lock = threading.Lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        self._n_bytes = 0  # of the answers that are there
+        self._n_bytes = 0  # of all answers
 
     def run_once(self, key: str, request: str, run: Callable[[], bytes]) -> bytes:
-        """Return the answer to a request, which is run if it was not before; wait if it is being run.
+        """Return the answer to a request: run it, wait for it if it is in progress, or return the kept answer.
 
-        Raises Refusal if the key was of another request.
+        Raises Refusal if another request had this key.
         """
         digest = sha256(request.encode("utf-8", "surrogatepass")).hexdigest()  # a request may be long
         with self._lock:
             mine = _Entry(digest, Future())
             known = self._entries.setdefault(key, mine)
         if known.request != digest:
-            raise Refusal("key_reused", f"key: expected a new one for another request, got {key!r} again")
+            raise Refusal("key_reused", f"key: expected a new key for another request, got {key!r} again")
         if known is not mine:
             return known.answer.result()
         try:
@@ -275,34 +274,34 @@ class Keys:
 
 
 class Leases:
-    """The trials that clients have, by number, and until when each has its own.
+    """The trials that clients run, by number, with the end of each lease.
 
-    clock: returns seconds that never go back.
+    clock: returns monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._held: dict[int, tuple[float | None, float]] = {}  # seconds of each lease, and when it ends
+        self._held: dict[int, tuple[float | None, float]] = {}  # duration of each lease in seconds, and its end
 
     def __len__(self) -> int:
-        """Return the number of trials that are out."""
+        """Return the number of leased trials."""
         return len(self._held)
 
     def grant(self, number: int, seconds: float | None) -> None:
-        """Note that a client has a trial from now on.
+        """Start a lease of a trial.
 
-        seconds: how long the client has it; None for as long as the server runs.
+        seconds: duration; None for the lifetime of the server.
         """
         with self._lock:
             self._grant(number, seconds)
 
     def renew(self, number: int, seconds: float | None) -> float | None:
-        """Begin the time of a trial anew, and return its seconds, None for no end.
+        """Restart the lease of a trial, and return its duration in seconds; None for no end.
 
-        seconds: from now; None for as many as before.
+        seconds: duration from now; None for the previous duration.
 
-        Raises LookupError if the trial is not out.
+        Raises LookupError if the trial has no lease.
         """
         with self._lock:
             before, _ = self._held[number]
@@ -314,32 +313,32 @@ class Leases:
         self._held[number] = seconds, self._clock() + (math.inf if seconds is None else seconds)
 
     def end(self, number: int) -> None:
-        """Forget a trial, which was told or given back."""
+        """End the lease of a trial that was completed or released."""
         with self._lock:
             self._held.pop(number, None)
 
     def find_expired(self) -> list[int]:
-        """Return the numbers of the trials whose time is over, ascending."""
+        """Return the numbers of the trials with expired leases, ascending."""
         with self._lock:
             now = self._clock()
             return sorted(number for number, (_, end) in self._held.items() if end <= now)
 
 
 class SuggestionQueue:
-    """The order of those who use a study: who is quick waits for one suggestion at most.
+    """The order of access to a study: quick requests wait for at most one suggestion.
 
-    The study's own lock may go to the next suggestion of a batch while a tell has waited for long.
+    With only the study's own lock, the next suggestion of a batch could overtake a quick request that waits.
     """
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._is_suggesting = False
-        self._n_quick = 0  # that wait for the study, or have it
-        self._is_over = False
+        self._n_quick = 0  # quick requests that wait for the study, or use it
+        self._is_closed = False
 
     @contextmanager
     def hurry(self) -> Iterator[None]:
-        """Let no suggestion begin before the block has ended; raise Refusal once the turns are over."""
+        """Start no suggestion until the block has ended; raise Refusal once the queue is closed."""
         with self._condition:
             self._check_open()
             self._n_quick += 1
@@ -352,12 +351,12 @@ class SuggestionQueue:
 
     @contextmanager
     def suggest(self) -> Iterator[None]:
-        """Wait until nobody suggests and nobody is quick, and let no other suggestion begin before the block has ended.
+        """Wait for other suggestions and quick requests, and start no other suggestion until the block has ended.
 
-        Raises Refusal once the turns are over.
+        Raises Refusal once the queue is closed.
         """
         with self._condition:
-            self._condition.wait_for(lambda: self._is_over or not (self._is_suggesting or self._n_quick))
+            self._condition.wait_for(lambda: self._is_closed or not (self._is_suggesting or self._n_quick))
             self._check_open()
             self._is_suggesting = True
         try:
@@ -368,18 +367,18 @@ class SuggestionQueue:
                 self._condition.notify_all()
 
     def end(self, seconds: float) -> bool:
-        """Let nobody in any more, and return whether all who were in came out in time.
+        """Close the queue, and return whether all requests in progress ended in time.
 
-        seconds: to wait for them at most.
+        seconds: maximum waiting time.
         """
         deadline = monotonic() + seconds
         with self._condition:
-            self._is_over = True
+            self._is_closed = True
             self._condition.notify_all()
             return self._condition.wait_for(
                 lambda: not (self._is_suggesting or self._n_quick), max(deadline - monotonic(), 0.0)
             )
 
     def _check_open(self) -> None:
-        if self._is_over:
+        if self._is_closed:
             raise Refusal("stopping", "the server is stopping; running trials will be requeued")

@@ -1,6 +1,6 @@
-"""The service: studies by name, and an answer to each request of the protocol, whichever transport it came by.
+"""The service: studies by name, and an answer to each request of the protocol, independent of the transport.
 
-A client may describe a study in JSON: a space that needs no code, goals, a method by its name.
+A client may describe a study in JSON: a space without code, goals, and the name of a method.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ SPACE_FIELDS = ("domain", "variables", "constraints")
 log = logging.getLogger(__name__)
 PROTOCOL = 1
 MOST_STUDIES = 100
-MOST_NAMED = 10  # studies in a message
-MOST_ASKED = 256  # trials of one request
+MOST_NAMED = 10  # studies listed in a message
+MOST_ASKED = 256  # trials per request
 MOST_LISTED = 1000
 LEAST_LEASE, LONGEST_LEASE = 0.1, 1e7  # seconds
 LONGEST_TEXT = 200  # letters of a name, a key or an id
 CLOSE_SECONDS = 5.0  # for requests that are being answered when the server ends
 COMMON = ("request", "study", "id", "key", "protocol")
 OUTCOME = ("value", "values", "sd", "repeats", "constraints", "failed", "infeasible", "attributes")
-TOLD = ("value", "values", "repeats", "failed", "infeasible", "reports")  # of which a tell needs one
+REPORTED = ("value", "values", "repeats", "failed", "infeasible", "reports")  # a tell needs at least one of these
 OF_EVALUATION = ("finished", "reports", "retry")
 CREATED = ("space", "direction", "directions", "constraints", "method", "seed", "initial_points")
 Request = dict[str, ParsedJson]
@@ -52,7 +52,7 @@ Request = dict[str, ParsedJson]
 class Service:
     """Studies that are served together.
 
-    create: makes a study of a client's description; None if clients may make none.
+    create: creates a study from a client's description; None if clients may not create studies.
     """
 
     def __init__(self, studies: Iterable[Study], create: Callable[[StudyDescription], Study] | None = None) -> None:
@@ -76,12 +76,12 @@ class Service:
             return Answer(HTTPStatus.OK, head[:-2] + b", " + facts[1:], undo)
         except Exception as error:
             refusal = _to_refusal(error)
-            if self._is_ending and refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # its study was closed meanwhile
+            if self._is_ending and refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # the study has been closed
                 refusal = Refusal("stopping", "the server is ending")
             return Answer(refusal.status, write_refusal(refusal, number))
 
     def close(self) -> None:
-        """End all studies: requests that are being answered have some seconds, trials that are out are given back."""
+        """Close all studies: requests in progress get a few seconds, and trials in flight are released."""
         self._is_ending = True
         with self._creating:
             studies = list(self._studies.values())
@@ -93,7 +93,7 @@ class Service:
         return list(self._studies)
 
     def _serve(self, kind: str, request: Request) -> tuple[bytes, Callable[[], None] | None]:
-        """Return the facts of an answer as a line of JSON, and what is to be done if they reach nobody."""
+        """Return the fields of an answer as a line of JSON, and the function that undoes an undelivered request."""
         if self._is_ending:
             raise Refusal("stopping", "the server is ending")
         if kind == "studies":
@@ -104,9 +104,9 @@ class Service:
             return write_answer(self._create_study(request).describe()), None
         study, operation = self._find(request), OPERATIONS[kind]
         if operation.changes and (key := request.get("key")) is not None:
-            said = json.dumps({name: part for name, part in request.items() if name != "id"}, sort_keys=True)
+            content = json.dumps({name: part for name, part in request.items() if name != "id"}, sort_keys=True)
             key = read_text("key", key)
-            return study.keys.run_once(key, said, lambda: write_answer(operation.answer(study, request))), None
+            return study.keys.run_once(key, content, lambda: write_answer(operation.answer(study, request))), None
         facts = operation.answer(study, request)
         return write_answer(facts), partial(study.release, facts) if kind == "ask" else None
 
@@ -117,16 +117,16 @@ class Service:
         if isinstance(name, str) and name in studies:
             return studies[name]
         if not studies:
-            raise Refusal("unknown_study", "study: none is served so far; `create` makes one")
+            raise Refusal("unknown_study", "study: no study is served yet; create one with `create`")
         if name is None:
             raise Refusal(
-                "bad_request", f"the field study is needed, as {len(studies)} are served: {_name_some(studies)}"
+                "bad_request", f"study: expected a name, because {len(studies)} are served: {_name_some(studies)}"
             )
         raise Refusal("unknown_study", f"study: expected one of {_name_some(studies)}; got {short_repr(name)}")
 
     def _create_study(self, request: Request) -> ServedStudy:
         if self._create is None:
-            raise Refusal("not_allowed", "create: this server makes no studies; bostruct serve --create does")
+            raise Refusal("not_allowed", "create: this server creates no studies; use bostruct serve --create")
         description = read_description(read_text("study", request.get("study")), request)
         name = description.name
         with self._creating:
@@ -134,8 +134,8 @@ class Service:
                 description.check_same(self._studies[name].study)
                 return self._studies[name]
             if self._is_ending or len(self._studies) >= MOST_STUDIES:
-                raise Refusal("not_allowed", f"create: expected at most {MOST_STUDIES} studies, which there are")
-            self._studies = self._studies | {name: ServedStudy(self._create(description))}  # others look at the old one
+                raise Refusal("not_allowed", f"create: the limit of {MOST_STUDIES} studies is reached")
+            self._studies = self._studies | {name: ServedStudy(self._create(description))}  # other threads may iterate
             return self._studies[name]
 
 
@@ -143,7 +143,7 @@ class Answer(NamedTuple):
     """An answer to a request.
 
     body: a line of JSON.
-    undo: to be called if the answer reaches nobody; None if nothing is to be undone.
+    undo: to be called if the answer is not delivered; None if nothing has to be undone.
     """
 
     status: int
@@ -152,13 +152,13 @@ class Answer(NamedTuple):
 
 
 def _name_some(names: Iterable[str]) -> str:
-    """Write the first names of studies; the rest are an ellipsis."""
+    """Return the first names of studies, and an ellipsis for the rest."""
     shown = list(map(repr, names))
     return ", ".join(shown[:MOST_NAMED] + ["..."] * (len(shown) > MOST_NAMED))
 
 
 def _to_refusal(error: Exception) -> Refusal:
-    """Return the refusal that an error comes to; one that nobody expects is logged, and nothing of it is told."""
+    """Map an exception to a refusal; log an unexpected exception, and hide its message from the client."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, StorageError):
@@ -168,7 +168,7 @@ def _to_refusal(error: Exception) -> Refusal:
     if isinstance(error, TypeError | ValueError):
         return Refusal("bad_value", str(error))
     log.error("a request failed", exc_info=error)
-    return Refusal("internal", f"{type(error).__name__}; the log of the server says more")
+    return Refusal("internal", f"{type(error).__name__}; see the log of the server")
 
 
 def _read_id(request: Request) -> ParsedJson:
@@ -184,9 +184,9 @@ def _read_id(request: Request) -> ParsedJson:
 
 
 def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
-    """Return the answer to a request that is not served, a line of JSON.
+    """Return the answer to a rejected request, a line of JSON.
 
-    number: the id of the request, None without one.
+    number: id of the request, if any.
     """
     error = {"code": refusal.code, "message": str(refusal), **refusal.facts}
     return write_answer({"ok": False, "id": number, "error": error})
@@ -195,7 +195,7 @@ def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
 class RequestKind(NamedTuple):
     """One kind of request.
 
-    changes: whether it changes the study, so that a key means something.
+    changes: whether it changes the study, so that a key has an effect.
     """
 
     fields: tuple[str, ...]
@@ -210,10 +210,10 @@ def _ask(study: ServedStudy, given: Request) -> Facts:
 
 
 def _tell(study: ServedStudy, given: Request) -> Facts:
-    told, warned = _outcome_arguments(given)
-    outcome = told | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
-    if not outcome.keys() & set(TOLD):
-        raise Refusal("bad_request", f"tell: expected one of the fields {', '.join(TOLD)}, which all are missing")
+    outcome, warned = _outcome_arguments(given)
+    outcome |= {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
+    if not outcome.keys() & set(REPORTED):
+        raise Refusal("bad_request", f"tell: expected at least one of the fields {', '.join(REPORTED)}; got none")
     if isinstance(retry := outcome.get("retry"), int) and not isinstance(retry, bool):
         check_integer("retry", retry, 0, 1000)
     return study.tell(_read_trial(given), _read_started(given), outcome) | warned
@@ -253,7 +253,7 @@ OF_SERVER: dict[str, tuple[str, ...]] = {"studies": (), "create": CREATED}  # re
 
 
 def check_request(given: Request) -> str:
-    """Return the kind of a request; raise Refusal if its kind, its fields or its version are not known."""
+    """Return the kind of a request; raise Refusal if its kind, its fields or its version are unknown."""
     kind = given.get("request")
     known = [*OF_SERVER, *OPERATIONS]
     if not isinstance(kind, str) or kind not in known:
@@ -272,7 +272,7 @@ def check_request(given: Request) -> str:
 
 
 def read_text(name: str, given: object) -> str:
-    """Return a short text; raise ValueError for anything else."""
+    """Return a short string; raise ValueError for anything else."""
     if not isinstance(given, str) or not 0 < len(given) <= LONGEST_TEXT:
         raise ValueError(f"{name}: expected a string of 1 to {LONGEST_TEXT} letters, got {short_repr(given)}")
     return given
@@ -292,7 +292,7 @@ def _read_trial(given: Request) -> int:
 
 
 def _outcome_arguments(given: Request) -> tuple[dict[str, Any], Facts]:
-    """Return what a client says of an evaluation as arguments of `Study.tell`, and warnings of what is left out."""
+    """Return the reported outcome as arguments of `Study.tell`, and warnings about ignored attributes."""
     outcome = {name: given[name] for name in OUTCOME if given.get(name) is not None}
     reader = AttributeReader()
     reader.read(outcome.pop("attributes", {}))
@@ -304,7 +304,7 @@ def _outcome_arguments(given: Request) -> tuple[dict[str, Any], Facts]:
     if values is None:
         return outcome, warned
     if value is not None:
-        raise ValueError("values: expected none beside a value, got both")
+        raise ValueError("values: expected value or values, got both")
     if not isinstance(values, list) or not values:
         raise TypeError(f"values: expected a list with a number for each objective, got {short_repr(values)}")
     return outcome | {"value": values[0] if len(values) == 1 else tuple(values)}, warned
@@ -312,9 +312,9 @@ def _outcome_arguments(given: Request) -> tuple[dict[str, Any], Facts]:
 
 @dataclass(frozen=True)
 class StudyDescription:
-    """A study as a client describes it.
+    """A client's description of a study.
 
-    seed: None if it is to be drawn.
+    seed: random seed; None to draw one.
     """
 
     name: str
@@ -325,7 +325,7 @@ class StudyDescription:
     initial_points: tuple[Presented, ...] = ()
 
     def make(self, storage: str | Storage | None) -> Study:
-        """Make the study, or go on with the stored one; raise what `Study` raises.
+        """Create the study, or continue the stored study; raise the errors of `Study`.
 
         storage: a file or another storage; None for memory.
         """
@@ -336,9 +336,9 @@ class StudyDescription:
         return Study(self.space, storage=storage, **self.goals.to_arguments() | given)
 
     def check_same(self, study: Study) -> None:
-        """Raise Refusal unless a study is the one described; a seed that is not given agrees."""
+        """Raise Refusal unless a study matches this description; any seed matches if no seed is given."""
         ours = {"space": dump(self.space.to_json()), "goals": str(self.goals), "method": self.method}
-        goals = replace(study.goals, names=())  # which a description lacks
+        goals = replace(study.goals, names=())  # a description has no names
         theirs = {"space": dump(study.domain.to_json()), "goals": str(goals), "method": study.result.method}
         if self.initial_points:
             given = [self.space.parse(one) for one in self.initial_points]
@@ -355,19 +355,19 @@ class StudyDescription:
 
 
 def read_description(name: str, given: dict[str, ParsedJson]) -> StudyDescription:
-    """Return the study that JSON describes; raise TypeError, ValueError, Refusal, which name what is wrong."""
+    """Parse the description of a study; raise TypeError, ValueError or Refusal, which name the invalid field."""
     space = space_from_json(given.get("space"))
     goals = _read_goals(given)
-    method = check_choice("method", given.get("method", "auto"), methods.list_names())  # imports no module of a client
+    method = check_choice("method", given.get("method", "auto"), methods.list_names())  # no import of client modules
     seed = None if given.get("seed") is None else check_integer("seed", given["seed"], 0, 2**63 - 1)
     points = _read_list("initial_points", given.get("initial_points"))
     return StudyDescription(name, space, goals, method, seed, tuple(point_from_json(space, one) for one in points))
 
 
 def space_from_json(given: ParsedJson) -> Space:
-    """Return the space that JSON describes, in the form in which `Space.to_json` writes it.
+    """Return the space described by JSON in the format of `Space.to_json`.
 
-    Raises TypeError or DomainError, which name the variable that is wrong.
+    Raises TypeError or DomainError, which name the invalid variable.
     """
     if not isinstance(given, dict) or not isinstance(given.get("variables"), dict):
         raise TypeError(f"space: expected an object with `variables`, an object, got {short_repr(given)}")
@@ -380,7 +380,7 @@ def space_from_json(given: ParsedJson) -> Space:
         except DomainError:
             raise
         except MALFORMED as error:
-            expected = f"{name}: expected a variable as `describe` shows it, got {short_repr(described)}"
+            expected = f"{name}: expected a variable in the format of `describe`, got {short_repr(described)}"
             raise DomainError(f"{expected}; {error}" if isinstance(error, ValueError) else expected) from error
     rules = _read_list("space.constraints", given.get("constraints") or None)
     try:

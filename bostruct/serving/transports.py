@@ -1,4 +1,4 @@
-"""The protocol over HTTP, if a request is the body of a POST, and over streams, if it is a line."""
+"""Transports of the protocol: HTTP, with a request as the body of a POST, and streams, with one request per line."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ MOST_AT_ONCE = 64
 PATH = f"/v{PROTOCOL}"
 MOST_CONNECTIONS = 256
 BODY_SECONDS = 10.0  # for the body of a request to arrive
-DRAIN_SECONDS = 0.5  # for what a client sends that is not read, so that it reads its answer
-STRANGER_SECONDS = 0.05  # the same for who has no token, and may want to keep others out
+DRAIN_SECONDS = 0.5  # for the unread rest of a rejected request, so that the client reads its answer
+STRANGER_SECONDS = 0.05  # the same for a client without a token, which may try to block others
 REQUESTS_A_SECOND, BURST = 500.0, 1000.0
-OF_STATUS = {status: code for code, status in reversed(CODES.items())}  # for refusals that know a status alone
+OF_STATUS = {status: code for code, status in reversed(CODES.items())}  # for refusals with only a status
 
 
 class StudyServer(GuardedServer):
     """A server of studies.
 
-    port: 0 for a free one.
-    path: of a Unix socket, in place of host and port; None for none. Only the user of this process may connect. A link
-        is followed.
+    port: port to listen at; 0 for any free port.
+    path: path of a Unix socket, instead of host and port; None for no socket. Only the user of this process may
+        connect. A link is followed.
 
-    Raises OutputRefused for a file in the place of the socket, OSError if the address cannot be had.
+    Raises OutputRefused if the path is a file that is not a socket, OSError if the address is not available.
     """
 
     def __init__(self, service: Service, host: str = "127.0.0.1", port: int = 0, path: str | None = None) -> None:
@@ -56,7 +56,7 @@ class StudyServer(GuardedServer):
             self._inode = os.stat(path).st_ino
 
     def server_close(self) -> None:
-        """Stop listening, and remove the Unix socket, unless another server has put its own there."""
+        """Stop listening, and remove the Unix socket, unless another server has replaced it."""
         super().server_close()
         if not self.has_address:
             with suppress(OSError):
@@ -67,11 +67,11 @@ class StudyServer(GuardedServer):
 
 
 def _remove_dead_socket(path: str) -> None:
-    """Remove a Unix socket that no server listens at any more, as one that was killed leaves it."""
+    """Remove a Unix socket without a listening server, for example of a server that was killed."""
     refuse_name_of_database(path)
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
-            raise OutputRefused(errno.EEXIST, "is no socket; give another path", path)
+            raise OutputRefused(errno.EEXIST, "is not a socket; give another path", path)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
                 probe.connect(path)
@@ -80,9 +80,9 @@ def _remove_dead_socket(path: str) -> None:
 
 
 class _StudyHandler(GuardedHandler):
-    """One request and its answer, on a connection that ends then."""
+    """One request and its answer, on a connection that is then closed."""
 
-    server: StudyServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it
+    server: StudyServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the server that created it
     methods = "POST"
 
     def do_POST(self) -> None:
@@ -100,7 +100,7 @@ class _StudyHandler(GuardedHandler):
                 answer.undo()
 
     def _read_request(self) -> bytes:
-        """Return the body of a request; raise Refusal for one that is not looked at."""
+        """Return the body of a request; raise Refusal if the request is rejected."""
         if (why := self.find_refusal()) is not None:
             raise Refusal("forbidden", why)
         given = self.headers.get_all("Authorization", [])
@@ -135,8 +135,8 @@ class _StudyHandler(GuardedHandler):
         return b"".join(parts)
 
     def reject(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
-        said = f"send POST to {PATH}" if status == HTTPStatus.METHOD_NOT_ALLOWED else message
-        refusal = Refusal(OF_STATUS.get(status, "bad_request"), said)
+        text = f"send POST to {PATH}" if status == HTTPStatus.METHOD_NOT_ALLOWED else message
+        refusal = Refusal(OF_STATUS.get(status, "bad_request"), text)
         self._send(status, write_refusal(refusal), headers)
 
     def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
@@ -144,7 +144,7 @@ class _StudyHandler(GuardedHandler):
         self.send_content(HTTPStatus(status), body, {"Content-Type": "application/json"} | (headers or {}))
 
     def _drain(self, seconds: float) -> None:
-        """Read what a refused client still sends, for a while: closed before, the connection would lose the answer."""
+        """Read the rest of a rejected request for a while: if closed earlier, the connection would lose the answer."""
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
             deadline, read = monotonic() + seconds, 0
@@ -155,10 +155,11 @@ class _StudyHandler(GuardedHandler):
 
 
 class Budget:
-    """A limit on how many requests are answered: a bucket that fills evenly (token bucket).
+    """A rate limit for requests (token bucket).
 
-    rate: requests a second, in the long run.
-    clock: returns seconds that never go back.
+    rate: long-term rate in requests per second.
+    burst: capacity of the bucket in requests.
+    clock: returns monotonic seconds.
     """
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
@@ -167,7 +168,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def spend(self) -> bool:
-        """Take one request from the budget; return False if nothing is left of it."""
+        """Take one request from the budget; return False if it is exhausted."""
         with self._lock:
             now = self._clock()
             self._left = min(self._burst, self._left + (now - self._seen) * self._rate)
@@ -179,9 +180,9 @@ class Budget:
 
 
 def serve_lines(service: Service, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer each line until there are no more, or nobody reads the answers."""
+    """Answer each line until the source ends, or the sink is closed."""
     writer = _Writer(sink)
-    free = threading.Semaphore(MOST_AT_ONCE)  # a client that does not wait for answers has to
+    free = threading.Semaphore(MOST_AT_ONCE)  # limits clients that do not wait for answers
 
     def answer(line: bytes) -> None:
         try:
@@ -198,15 +199,15 @@ def serve_lines(service: Service, source: BinaryIO, sink: BinaryIO) -> None:
         elif line.strip():
             free.acquire()
             if _has_id(line):
-                threading.Thread(target=answer, args=(line,), daemon=True).start()  # Ctrl-C waits for nobody
+                threading.Thread(target=answer, args=(line,), daemon=True).start()  # Ctrl-C does not wait for it
             else:
                 answer(line)
-    for _ in range(MOST_AT_ONCE):  # requests that are being answered
+    for _ in range(MOST_AT_ONCE):  # wait for requests in progress
         free.acquire()
 
 
 class _Writer:
-    """Answers to a stream, one at a time; those that reach nobody are undone."""
+    """Write answers to a stream one at a time; undo requests whose answers cannot be written."""
 
     def __init__(self, sink: BinaryIO) -> None:
         self._sink = sink
@@ -219,18 +220,18 @@ class _Writer:
                 if not self.is_broken:
                     self._sink.write(answer.body)
                     self._sink.flush()
-            except (OSError, ValueError):  # closed by the other side, or by us
+            except (OSError, ValueError):  # closed by the client, or by us
                 self.is_broken = True
         if self.is_broken and answer.undo is not None:
             answer.undo()
 
 
 def _has_id(line: bytes) -> bool:
-    """Return whether a request has a name of its own, by which its answer is known."""
+    """Return whether a request has an id, which identifies its answer."""
     if b'"id"' not in line:
         return False
     try:
         request = json.loads(line)
-    except (ValueError, RecursionError):  # the service says what is wrong, in its turn
+    except (ValueError, RecursionError):  # the service reports the error
         return False
     return isinstance(request, dict) and request.get("id") is not None

@@ -171,7 +171,7 @@ def test_the_token_may_be_in_a_file_for_its_user_alone_which_others_refuse_like_
         port = int(re.search(r":(\d+)/v1", shown["url"])[1])
         assert post(SimpleNamespace(server_port=port, token=held.strip()), {"request": "describe"})[0] == 200
         refused = call("serve", "--create", "--token-file", token, code=2).stderr
-        assert f"{token}: holds the token of another bostruct serve" in refused
+        assert f"{token}: contains the token of another running bostruct serve" in refused
         taken = call("serve", "--create", "--port", port, code=1).stderr
         assert taken == f"Error: 127.0.0.1:{port}: already in use, perhaps by another bostruct serve or watch\n"
         assert token.read_text() == held

@@ -196,7 +196,7 @@ class TestUnixSocket:
                 StudyServer(service, path=str(path))
             assert self.send(path, server.token, "localhost") == 200
         path.write_text("mine")
-        with pytest.raises(OutputRefused, match="is no socket"):
+        with pytest.raises(OutputRefused, match="is not a socket"):
             StudyServer(service, path=str(path))
         assert path.read_text() == "mine"
 

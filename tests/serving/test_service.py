@@ -28,10 +28,11 @@ def test_a_study_that_is_not_named_is_asked_for_and_of_many_names_the_first_are_
     many, none = make_service(*map(str, range(11))), make_service(create=True)
     first = ", ".join(repr(str(number)) for number in range(10))
     error = ask(many, "describe")["error"]
-    assert error == {"code": "bad_request", "message": f"the field study is needed, as 11 are served: {first}, ..."}
+    message = f"study: expected a name, because 11 are served: {first}, ..."
+    assert error == {"code": "bad_request", "message": message}
     unknown = ask(many, "describe", study="c")["error"]
     assert unknown == {"code": "unknown_study", "message": f"study: expected one of {first}, ...; got 'c'"}
-    assert ask(none, "describe")["error"]["message"] == "study: none is served so far; `create` makes one"
+    assert ask(none, "describe")["error"]["message"] == "study: no study is served yet; create one with `create`"
 
 
 def test_the_description_is_of_the_space_and_the_goals():

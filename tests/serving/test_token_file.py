@@ -43,7 +43,7 @@ def test_the_file_of_a_living_server_is_refused_and_that_of_a_killed_one_is_not(
     with start(HOLD, path, THEIRS) as process:
         try:
             assert process.stdout.readline() == "kept\n"
-            with pytest.raises(FileExistsError, match="holds the token of another bostruct serve"):
+            with pytest.raises(FileExistsError, match="contains the token of another running bostruct serve"):
                 keep_token(str(path), OURS).__enter__()
             assert path.read_text() == f"{THEIRS}\n"
         finally:
@@ -59,7 +59,7 @@ def test_the_file_of_a_living_server_is_refused_and_that_of_a_killed_one_is_not(
 def test_what_holds_no_token_is_refused_and_left(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_text(content)
-    with pytest.raises(OutputRefused, match="holds no token of bostruct serve"):
+    with pytest.raises(OutputRefused, match="contains no token of bostruct serve"):
         keep_token(str(path), OURS).__enter__()
     assert path.read_text() == content
 
@@ -67,7 +67,7 @@ def test_what_holds_no_token_is_refused_and_left(tmp_path, content):
 @pytest.mark.parametrize("lead", [lambda path: path, hard_link])
 def test_a_database_is_left_and_keeps_the_locks_of_this_process(file, lead):
     with bo.Study({"a": bool}, storage=file, method="random") as study, hold_lock(file):
-        with pytest.raises(OutputRefused, match="holds no token"):
+        with pytest.raises(OutputRefused, match="contains no token"):
             keep_token(str(lead(file)), OURS).__enter__()
         assert is_locked(file)
         assert study.name == "study"
@@ -96,7 +96,7 @@ def test_a_file_that_somebody_put_in_its_place_is_left(tmp_path):
 def test_what_is_no_file_is_refused_and_left(tmp_path, make):
     path = tmp_path / "token"
     make(path)
-    with pytest.raises(FileExistsError, match="is no regular file"):
+    with pytest.raises(FileExistsError, match="is not a regular file"):
         keep_token(str(path), OURS).__enter__()
     assert os.path.lexists(path)
 
