@@ -1,6 +1,6 @@
-"""Axes of pictures: scales of values, marks beyond their ends, labels of values and of points.
+"""Axes of plots: scales of values, marks beyond their ends, labels of values and of points.
 
-A scale shows what happened near the best values, and says what it leaves out.
+A scale shows the values near the best ones well, and counts the values that it leaves out.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 JOINT = "+"  # between the items of a subset, an order or a sequence
-STEP = 3.0  # points between the places on a line that a label may cover
-COST_OF_LINE, COST_OF_BORDER, COST_OF_LABEL = 0.3, 3.0, 6.0  # of such a place, of leaving the axes; a dot costs 1
+STEP = 3.0  # points between the sampled places on a line that a label may cover
+COST_OF_LINE, COST_OF_BORDER, COST_OF_LABEL = 0.3, 3.0, 6.0  # of a covered place, of leaving the axes; a dot costs 1
 COST_OF_DISTANCE, COST_OF_RANK = 0.5, 0.01
 ROOM = 3.0  # points around a label: half the width of a dot
 Kind = Literal["linear", "log", "symlog"]
-ROOMY = 1.6  # all values are shown if they take at most so many times the room of those that matter
-FAR = 10.0  # times the room of most values, which the farthest take from which on they are left out
-FEW = 5  # values, fewer than which are all shown
-LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
-SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
+ROOMY = 1.6  # all values are shown if their range is at most so many times the range of the important values
+FAR = 10.0  # values are left out if they are farther away than so many times the range of most values
+FEW = 5  # with fewer values, all are shown
+LOG_VALUE_RATIO = 20.0  # ratio of positive important values from which the axis is logarithmic
+SYMLOG_RATIO = 100.0  # ratio of the largest to the median absolute value, for values of both signs
 TINY = float(np.finfo(np.float64).tiny)  # below which a logarithm loses digits
 LEAST_THRESHOLD = 1e-300  # of a symlog axis; matplotlib divides pixels by numbers of that size
-LARGEST = float(np.finfo(np.float64).max) / 32.0  # that an axis reaches; matplotlib computes ten times its length
-MOST_DECADES = 150  # of a logarithmic axis that matplotlib finds ticks for; beyond them it computes 10**309
-TICKS = 6  # of one with more
-FEW_DECADES = 2.2  # of a logarithmic axis that names numbers between powers of ten
-HALF, MOST = 0.5, 0.8  # of what the method chose: the share that is shown at any price, and where that costs little
-CHEAP = 3.0  # times the room of what matters
-WORSE_SHARE, BETTER_SHARE = 0.8, 0.9  # of what the method chose, not beyond the worse end, and not the better end
+LARGEST = float(np.finfo(np.float64).max) / 32.0  # largest end of an axis; matplotlib computes ten times its length
+MOST_DECADES = 150  # of a logarithmic axis for which matplotlib finds ticks; with more, it computes 10**309
+TICKS = 6  # of an axis with more decades
+FEW_DECADES = 2.2  # up to which a logarithmic axis labels numbers between powers of ten
+HALF, MOST = 0.5, 0.8  # shares of the chosen values: always shown, and shown if that costs little room
+CHEAP = 3.0  # times the range of the important values
+WORSE_SHARE, BETTER_SHARE = 0.8, 0.9  # shares of the chosen values within the worse end, and within the better end
 BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: room for triangles at both ends, and at one for failures
 UPPER, LOWER = 0.955, 0.045  # shares of the height at which triangles stand
 
@@ -51,7 +51,7 @@ class ValueScale(NamedTuple):
     """The scale of an axis of values.
 
     kind: ``linear``, ``log``, or ``symlog`` for values of both signs.
-    threshold: up to which a ``symlog`` axis is linear, 0 for the others.
+    threshold: absolute value up to which a ``symlog`` axis is linear; 0 for the other kinds.
     """
 
     kind: Kind
@@ -82,14 +82,14 @@ class ValueScale(NamedTuple):
             return
         ticker, decades = optional_import("matplotlib.ticker", "plot"), math.log10(high) - math.log10(low)
         axes.yaxis.set_minor_formatter(ticker.NullFormatter())
-        if decades <= FEW_DECADES:  # numbers between powers of ten are named, too
+        if decades <= FEW_DECADES:  # numbers between powers of ten are also labeled
             axes.yaxis.set_major_locator(ticker.LogLocator(10.0, subs=(1.0, 2.0, 5.0)))
         if decades > MOST_DECADES:
             axes.set_yticks(10.0 ** np.round(np.linspace(math.log10(low), math.log10(high), TICKS + 2)[1:-1]))
             axes.set_yticks([], minor=True)
 
     def describe(self, outside: int) -> str:
-        """Say on the axis what is unusual about it; empty for a linear one that shows everything.
+        """Return the note on the scale for the axis label; empty for a linear scale that shows everything.
 
         outside: number of values beyond the ends.
         """
@@ -98,7 +98,7 @@ class ValueScale(NamedTuple):
 
 
 def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
-    """Tell which values lie beyond the limits of the y axis (n,).
+    """Return which values lie beyond the limits of the y axis (n,).
 
     values: (n,).
     """
@@ -106,7 +106,7 @@ def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
 
 
 def lie_outside(values: Array, low: float, high: float) -> npt.NDArray[np.bool_]:
-    """Tell which values lie beyond the ends of an axis (n,).
+    """Return which values lie beyond the ends of an axis (n,).
 
     values: (n,).
     """
@@ -114,10 +114,10 @@ def lie_outside(values: Array, low: float, high: float) -> npt.NDArray[np.bool_]
 
 
 def choose_scale(values: Array, matters: Array) -> ValueScale:
-    """Choose a scale that shows what matters, and all other values if they leave it enough room.
+    """Choose a scale that shows the important values, and all other values if that leaves enough room.
 
     values: all finite values that are drawn (n,); may be empty.
-    matters: those that must be seen well, such as the best so far (m,); empty for all.
+    matters: important values, such as the best so far (m,); empty for all values.
     """
     matters = clip_to_axis(matters)
     every = np.concatenate([clip_to_axis(values), matters])
@@ -138,12 +138,12 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
 
 
 def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction: str) -> ValueScale:
-    """Choose a scale that shows what matters and, where that is but a part of it, most of what the method chose.
+    """Choose a scale that shows the important values and, if possible, most of the values that the method chose.
 
-    Values that break a limit are no part of what matters, and may be far better. At least half of what the method chose
-    is shown, and most of it where what matters keeps a third of the height.
+    Values that violate a constraint are not important, and may be far better. At least half of the chosen values are
+    shown, and most of them if the important values keep a third of the height.
 
-    chosen: values of the points that the method chose, those that break a limit included (k,); empty for none.
+    chosen: values of the points that the method chose, including constraint violations (k,); may be empty.
     direction: ``minimize`` or ``maximize``.
     """
     scale = choose_scale(values, matters)
@@ -159,18 +159,18 @@ def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction
 
 
 def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, float]:
-    """Return the ends of a linear axis of all values but those that lie far from most of them.
+    """Return the ends of a linear axis, without the values that are far from most values.
 
-    Most are those between the median and the best tenth. Far means farther from these, and from what matters, than
-    `FAR` times the room that they take together. Where all of them are one number, the room is the median of the
-    distances from it of the other distinct values.
+    Most values are those between the median and the best tenth. Far means farther from these and from the important
+    values than `FAR` times their joint range. If all of them are one number, the range is replaced by the median
+    distance of the other distinct values from it.
 
-    values: as `clip_to_axis` returns them (n,), n >= 1.
-    matters: those that must be seen well, such as a front (m,); may be empty.
+    values: as returned by `clip_to_axis` (n,), n >= 1.
+    matters: important values, such as a Pareto front (m,); may be empty.
     direction: ``minimize`` or ``maximize``.
     """
     every = np.append(matters, values)
-    ends = (1.0 - BETTER_SHARE, "higher") if direction == "minimize" else (BETTER_SHARE, "lower")  # of one value
+    ends = (1.0 - BETTER_SHARE, "higher") if direction == "minimize" else (BETTER_SHARE, "lower")  # never between two
     inner = np.append(matters, [np.median(values), np.quantile(values, ends[0], method=ends[1])])
     room = FAR * _find_room(values, inner)
     if room > 0.0 and len(values) >= FEW:
@@ -179,9 +179,9 @@ def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, f
 
 
 def choose_ends_from_best(values: Array, direction: str) -> tuple[float, float]:
-    """Return the ends of a linear axis of all values but those far worse than most, as `choose_ends` tells them.
+    """Return the ends of a linear axis, without the values that are far worse than most, as in `choose_ends`.
 
-    values: as `clip_to_axis` returns them (n,), n >= 1.
+    values: as returned by `clip_to_axis` (n,), n >= 1.
     direction: ``minimize`` or ``maximize``.
     """
     low, high = choose_ends(values, np.empty(0), direction)
@@ -189,20 +189,20 @@ def choose_ends_from_best(values: Array, direction: str) -> tuple[float, float]:
 
 
 def _find_room(values: Array, inner: Array) -> float:
-    """Return the room that inner values take; of one number, the median distance from it of the other distinct values.
+    """Return the range of inner values; if they are one number, the median distance of the other distinct values.
 
     Returns 0 if all values are one number up to rounding.
     """
     room, rounding = float(np.ptp(inner)), ROUNDING * float(np.max(np.abs(inner)))
     if room > rounding:
         return room
-    distances = np.unique(np.abs(values - inner[0]))  # a penalty that many trials were given counts once
+    distances = np.unique(np.abs(values - inner[0]))  # a penalty that many trials share counts once
     others = distances[distances > rounding]
     return float(np.quantile(others, 0.5, method="lower")) if len(others) else 0.0
 
 
 def clip_to_axis(values: npt.ArrayLike) -> Array:
-    """Return values as far as an axis reaches, at most `LARGEST` in size (n,).
+    """Return values clipped to the largest ends of an axis, ±`LARGEST` (n,).
 
     values: (n,).
     """
@@ -210,28 +210,28 @@ def clip_to_axis(values: npt.ArrayLike) -> Array:
 
 
 def pad_ends(low: float, high: float, share: float) -> tuple[float, float]:
-    """Return the ends of an axis with room beside them, also if both are the same number."""
+    """Return the padded ends of an axis, even if both are the same number."""
     pad = share * (high - low) or share * max(abs(low), 1.0)
     return low - pad, high + pad
 
 
 def first_that_matters(beginning: int, total: int) -> int:
-    """Return the trial, from 1, from which on the best so far must be seen well: the last of the initial phase.
+    """Return the trial, from 1, from which the best so far is important: the last trial of the initial phase.
 
-    beginning: number of trials of the initial phase; of a run without one, a fifth of it counts as such.
+    beginning: number of trials of the initial phase; a fifth of the run counts as such if there is none.
     total: number of trials.
     """
     return max(beginning if beginning < total else 0, total // 5, 1)
 
 
 def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction: str, optimum: float | None) -> Array:
-    """Return the values that the picture of a run must show well: the best so far, and most of what the method chose.
+    """Return the important values of a run: the best so far, and most of the values that the method chose.
 
-    values: all that were told (n,).
-    incumbents: the best so far, from the end of the initial phase on (m,).
+    values: all observed values (n,).
+    incumbents: the best so far, from the end of the initial phase onward (m,).
     chosen: values of the points that the method chose (k,); empty if it chose none.
     direction: ``minimize`` or ``maximize``.
-    optimum: shown if it is no farther from the best than the best has come; None if unknown.
+    optimum: included if its distance from the others is at most their range; None if unknown.
     """
     several = clip_to_axis(chosen if len(chosen) >= 4 else values)
     share = WORSE_SHARE if direction == "minimize" else 1.0 - WORSE_SHARE
@@ -247,8 +247,8 @@ def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction
 class ValueMark(NamedTuple):
     """The mark of some values.
 
-    color: as ``#rrggbb``.
-    size: in square points.
+    color: color as ``#rrggbb``.
+    size: area in square points.
     is_hollow: True for a mark without a filling.
     """
 
@@ -260,11 +260,11 @@ class ValueMark(NamedTuple):
 
 
 def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
-    """Mark values, those beyond the axis by triangles at its border, and return how many lie beyond.
+    """Mark values, with triangles at the border for values beyond the axis, and return the number of triangles.
 
-    The legend shows a mark that is in the picture: the dot, or a triangle if all values lie beyond.
+    The legend shows a mark that is in the plot: the dot, or a triangle if all values lie beyond.
 
-    at: places on the x axis (n,).
+    at: positions on the x axis (n,).
     values: (n,).
     """
     if not len(values):
@@ -291,23 +291,23 @@ def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
 def mark_border(
     axes: Axes, at: Sequence[float], height: float, size: float, colors: list[str], marker: str
 ) -> PathCollection:
-    """Draw marks at a share of the axes' height, which no value decides, and return them.
+    """Draw marks at a fixed share of the axes' height, and return them.
 
     height: share from the lower end, in [0, 1].
-    size: in square points.
+    size: area in square points.
     """
     place = axes.get_xaxis_transform()
     return axes.scatter(at, np.full(len(at), height), s=size, color=colors, marker=marker, transform=place, zorder=2)
 
 
 def label_values(values: Sequence[object], most: int) -> list[str]:
-    """Return a label for each value of a variable, different ones for different values.
+    """Return distinct labels for the values of a variable.
 
-    most: number of letters of a label, at least 8.
+    Tuples, such as values of a `Subset`, are their items joined by a plus sign. If they are too long, the ends of all
+    items are cut, as little as needed. The middle of other long values is left out. If two labels would be equal, each
+    label starts with its position, from 0.
 
-    Tuples, such as those of a `Subset`, are their items joined by a plus. Where they are long, all items lose letters
-    at their ends, as few as needed. Other long values lose their middle; where two are the same then, their positions,
-    from 0, stand before them.
+    most: maximum number of letters of a label, at least 8.
     """
     if values and all(isinstance(value, tuple) for value in values):
         texts = _join_items([value for value in values if isinstance(value, tuple)], most)
@@ -320,7 +320,7 @@ def label_values(values: Sequence[object], most: int) -> list[str]:
 
 
 def _join_items(values: Sequence[tuple[object, ...]], most: int) -> list[str]:
-    """Return tuples as texts, their items cut to the longest beginnings that fit and tell them apart."""
+    """Return tuples as strings, with items cut to the longest prefixes that fit and are distinct."""
     names = {repr(item): str(item) for value in values for item in value}
     longest = max(map(len, names.values()), default=0)
     for length in range(longest, 0, -1):
@@ -333,7 +333,7 @@ def _join_items(values: Sequence[tuple[object, ...]], most: int) -> list[str]:
 
 
 class _Place(NamedTuple):
-    """A place of a label: how far from its point, in points, and which side of the label is there."""
+    """A place of a label: its offset from its point, in points, and its alignment."""
 
     x: float
     y: float
@@ -357,12 +357,12 @@ FARTHER = tuple(place._replace(x=2.5 * place.x, y=2.5 * place.y) for place in BE
 
 
 def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: Array, line: Array) -> None:
-    """Write labels beside points on a white halo, if they cover the fewest dots and the least of a line.
+    """Write labels next to points on a white halo, at the places that cover the fewest dots and the least of a line.
 
-    dots: places of all points (n, 2).
-    line: places of its corners (m, 2), m from 0.
+    dots: coordinates of all points (n, 2).
+    line: coordinates of the line's corners (m, 2), m from 0.
     """
-    root: Any = axes.figure.canvas.figure  # of which the axes may have a part
+    root: Any = axes.figure.canvas.figure  # the axes may be in a subfigure
     if (engine := root.get_layout_engine()) is not None:
         engine.execute(root)
     point = axes.figure.dpi / 72.0
@@ -389,7 +389,7 @@ def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: A
 
 
 def _write(axes: Axes, text: str, point: tuple[float, float], place: _Place, *, has_line: bool = False) -> Annotation:
-    """Write a label at a place beside a point, and return it."""
+    """Write a label at a place next to a point, and return it."""
     line: Look = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.8, "shrinkA": 0.0, "shrinkB": 4.0}
     look: Look = {"ha": place.across, "va": place.up, "arrowprops": line if has_line else None}
     look |= {"fontsize": 9, "color": choose_ink(axes), "zorder": 6}

@@ -1,4 +1,4 @@
-"""The picture of how far a Gaussian process can be trusted: each observed value against its prediction without it."""
+"""Plot of the calibration of a Gaussian process: each observed value against its leave-one-out prediction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_DEVIATIONS = 6.0  # larger residuals stand at the border, with their number
-AXIS_PAD = 0.05  # of the axis of what was told, at each end
+AXIS_PAD = 0.05  # share of the axis of observed values, at each end
 FAR = 3.0  # a residual beyond which a trial counts as far off, and is named
 MOST_NAMES = 5
 
@@ -64,14 +64,14 @@ def plot_calibration(
 def draw_calibration(
     result: Result, found: LeftOutTrials, objective: int, axes: NDArray[np.object_] | None
 ) -> NDArray[np.object_]:
-    """Draw predictions that were made before, as `plot_calibration` does, and return both matplotlib axes (2,).
+    """Plot given predictions like `plot_calibration`, and return both matplotlib axes (2,).
 
-    objective: that they are of, its position from 0.
-    axes: two of them to draw on; None for those of a new figure.
+    objective: position of their objective, from 0.
+    axes: two axes to draw on; None for a new figure.
 
     Raises MissingExtra, TypeError, ValueError.
     """
-    pair = take_panels(new_axes(9.6, 4.2, 1, 2) if axes is None else axes, 2, "two of them")
+    pair = take_panels(new_axes(9.6, 4.2, 1, 2) if axes is None else axes, 2, "two axes")
     of_objective = f", objective {objective}" if result.goals.n_objectives > 1 else ""
     _draw_predictions(pair[0], found, result.goals.directions[objective], of_objective)
     _draw_residuals(pair[1], found)
@@ -81,7 +81,7 @@ def draw_calibration(
 
 def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objective: str) -> None:
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
-    # The model compresses no value that is far better, so that the intervals of all others are as long as it is far.
+    # The model does not compress a value that is far better, so all other intervals are as long as its distance.
     low, high = pad_ends(*choose_ends_from_best(clip_to_axis(found.told), direction), AXIS_PAD)
     is_beyond = lie_outside(found.told, low, high)
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
@@ -122,7 +122,7 @@ def _limit_predictions(axes: Axes, found: LeftOutTrials, low: float, high: float
 
 
 def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
-    """Draw standardized residuals by trial, between the lines that 95% of them should keep."""
+    """Draw standardized residuals by trial, and the lines that should contain 95% of them."""
     residuals = found.residuals
     is_inside = np.abs(residuals) <= HALF_WIDTH
     for own, color, marker in ((is_inside, BLUE, "o"), (~is_inside, ORANGE, "D")):
@@ -136,26 +136,26 @@ def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
     clear_frame(axes)
     verdict = describe_coverage(found).replace(": ", ":\n")  # two lines, which half a figure has room for
     axes.set_title(verdict, loc="left", fontsize=10, pad=14)
-    _name_loose(axes, found)
+    _label_outliers(axes, found)
 
 
-def _name_loose(axes: Axes, found: LeftOutTrials) -> None:
-    """Name the trials of the largest residuals, with those that stand at the border."""
+def _label_outliers(axes: Axes, found: LeftOutTrials) -> None:
+    """Label the trials with the largest residuals, with the residual if it is beyond the border."""
     residuals = found.residuals
     heights = np.clip(residuals, -MOST_DEVIATIONS, MOST_DEVIATIONS)
-    loose = [i for i in np.argsort(-np.abs(residuals)).tolist() if abs(residuals[i]) > FAR][:MOST_NAMES]
+    outliers = [i for i in np.argsort(-np.abs(residuals)).tolist() if abs(residuals[i]) > FAR][:MOST_NAMES]
     labels = []
-    for i in loose:
+    for i in outliers:
         residual = f": {residuals[i]:.4g}" if abs(residuals[i]) > MOST_DEVIATIONS else ""
         labels.append((f"trial {found.numbers[i]}{residual}", float(found.numbers[i]), float(heights[i])))
     label_points(axes, labels, np.column_stack([found.numbers.astype(np.float64), heights]), np.empty((0, 2)))
 
 
 def describe_coverage(found: LeftOutTrials) -> str:
-    """Say how many of the values lie in their intervals, and what that means."""
+    """Return how many of the values lie in their intervals, and a verdict."""
     count, n = int(np.sum(np.abs(found.residuals) <= HALF_WIDTH)), len(found.told)
-    slack = 2.0 * float(np.sqrt(0.95 * 0.05 / n))  # two standard errors of a share of 0.95
-    verdict = "consistent with 95%" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
+    tolerance = 2.0 * float(np.sqrt(0.95 * 0.05 / n))  # two standard errors of a share of 0.95
+    verdict = "consistent with 95%" if abs(count / n - 0.95) <= max(tolerance, 1.0 / n) else ""
     if not verdict:
         verdict = "too sure of itself" if count / n < 0.95 else "too cautious"
     n_far, expected = int(np.sum(np.abs(found.residuals) > FAR)), 0.0027 * n
