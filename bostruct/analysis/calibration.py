@@ -41,7 +41,7 @@ def plot_calibration(
     objective : int, default 0
         The position of the objective, from 0.
     axes : array of two matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
 
     Returns
     -------

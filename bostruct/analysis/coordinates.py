@@ -1,4 +1,4 @@
-"""Pictures of the points of all trials: in parallel coordinates, and in a triangle for a mixture of three parts."""
+"""Plots of the points of all trials: in parallel coordinates, and in a triangle for a mixture of three parts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_COLUMNS = 14
-MOST_NAMED = 6  # values of a number, of more only the ends
-MOST_LETTERS = 14  # of a category, as many as fit between two axes
-MOST_STRONG = 100  # lines; more of them are fainter
+MOST_NAMED = 6  # labeled values of a numeric variable; with more values, only the ends are labeled
+MOST_LETTERS = 14  # in the label of a category, which fit between two axes
+MOST_STRONG = 100  # lines; with more lines, all are fainter
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
 LINES = (0.2, 0.4, 0.6, 0.8)  # shares of a part at which the triangle has a line
 
@@ -35,18 +35,18 @@ def plot_parallel_coordinates(
 ) -> Axes:
     """Plot each trial as a line through its variables and its value.
 
-    Better trials are darker and drawn later; the best one is thick and in another color. Colors follow ranks, so that
+    Better trials are darker and drawn later; the best trial is thick and in another color. Colors follow ranks, so that
     outliers do not dominate. A line is dotted across inactive variables. The last axis is the value, better at the top.
-    Of more than 2,000 trials 2,000 are drawn, chosen evenly by rank.
+    At most 300 trials are drawn, chosen evenly by rank.
 
     Parameters
     ----------
     result : Result or Study
         A result or study over a space of named variables.
     names : sequence of str, optional
-        The variables to show, in order. By default the first 14.
+        The variables to show, in order. By default, the first 14.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     objective : int, default 0
         The position of the objective, from 0.
 
@@ -65,8 +65,8 @@ def plot_parallel_coordinates(
         If an argument is invalid.
     """
     result = pictures.require_result(result)
-    told = pictures.list_told(result, objective)
-    trials = pictures.thin_trials(result, told, objective, pictures.MOST_DRAWN_LINES)
+    completed = pictures.list_told(result, objective)
+    trials = pictures.thin_trials(result, completed, objective, pictures.MOST_DRAWN_LINES)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
     axes = pictures.take_axes(ax, 2.0 + 1.0 * max(len(columns), 4), 4.2)
@@ -80,14 +80,14 @@ def plot_parallel_coordinates(
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
     hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
     what = "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}"
-    pictures.set_title(axes, result, what, note=pictures.describe_thinning(trials, told))
+    pictures.set_title(axes, result, what, note=pictures.describe_thinning(trials, completed))
     if hidden:
         axes.set_title(describe_hidden(hidden), loc="right", fontsize=8, color=pictures.GRAY, pad=14)
     return axes
 
 
 def _place_on_axis(column: PointColumn) -> Array:
-    """Return heights in [0, 1]; trials of one category are spread a little, the same way every time (n,)."""
+    """Return heights in [0, 1] (n,); trials of one category get a small deterministic jitter."""
     shares = column.shares()
     if not column.categories:
         return shares
@@ -96,7 +96,7 @@ def _place_on_axis(column: PointColumn) -> Array:
 
 
 def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]) -> None:
-    """Draw the worst trial first; stretches between two variables that a trial both has."""
+    """Draw a line for each trial, the worst first; lines are solid between two active variables."""
     colors = optional_import("matplotlib", "plot").colormaps["cividis"]
     collections = optional_import("matplotlib.collections", "plot")
     at = np.arange(heights.shape[1], dtype=np.float64)
@@ -110,7 +110,7 @@ def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]
     lines = [np.column_stack([at, heights[i]]) for i in others]
     axes.add_collection(collections.LineCollection(lines, linewidths=0.9, colors=shades, zorder=2))
     gapped = [k for k, line in enumerate(lines) if np.isnan(line).any()]
-    bridges = [lines[k][~np.isnan(lines[k][:, 1])] for k in gapped]  # across the variables that a trial lacks
+    bridges = [lines[k][~np.isnan(lines[k][:, 1])] for k in gapped]  # across inactive variables
     look: pictures.Look = {"linewidths": 0.8, "linestyles": [(0, (1, 3))], "zorder": 1.5}
     axes.add_collection(collections.LineCollection(bridges, colors=shades[gapped], **look))
     marks = np.tile(at, len(others)), heights[others].ravel()
@@ -122,8 +122,8 @@ def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]
         axes.plot(
             at, heights[best], color=pictures.ORANGE, linewidth=2.4, marker="o", markersize=5, zorder=4, label=label
         )
-        where: pictures.Look = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
-        axes.legend(frameon=False, fontsize=9, borderpad=0.0, borderaxespad=0.0, **where)
+        place: pictures.Look = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        axes.legend(frameon=False, fontsize=9, borderpad=0.0, borderaxespad=0.0, **place)
 
 
 def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
@@ -160,7 +160,7 @@ def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
 
 
 def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> None:
-    """Write values beside their ranks on the last axis: the best, quartiles, the worst."""
+    """Write values next to their ranks on the last axis: the best, quartiles, the worst."""
     ordered = np.sort(sign * values) * sign
     for share in dict.fromkeys((0.0, 0.25, 0.5, 0.75, 1.0)):
         i = round(share * (len(ordered) - 1))
@@ -174,16 +174,16 @@ def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> 
 def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | None = None, objective: int = 0) -> Axes:
     """Plot the trials of a mixture of three parts in a triangle, colored by their values.
 
-    A corner is a pure part. The best trial is a star.
+    A corner is a single part. The best trial is a star.
 
     Parameters
     ----------
     result : Result or Study
         A result or study over a space with a `Mixture` or an `Allocation` of three parts.
     name : str, optional
-        The variable. By default the first one with three parts.
+        The variable. By default, the first variable with three parts.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     objective : int, default 0
         The position of the objective, from 0.
 
@@ -206,7 +206,7 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
     variables = {} if result.domain is None else result.domain.variables
     known = [one for one, variable in variables.items() if len(variable.parts) == 3]
     if not known:
-        raise BostructError("result: expected a variable of three parts; of others plot_effects draws two parts")
+        raise BostructError("result: expected a variable with three parts; plot_effects draws two parts of any number")
     name = known[0] if name is None else name
     check_choice("name", name, known)
     shown = [trial for trial in trials if name in trial.point]

@@ -1,4 +1,4 @@
-"""Pictures of several objectives: which trials no other one dominates, and where the rest lie."""
+"""Plots of several objectives: the Pareto front among the completed trials, and its hypervolume."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
     from bostruct.study.study import Study
 
-AXIS_PAD = 0.06  # of an axis that ends before some trials, at each end
+AXIS_PAD = 0.06  # share of an axis that leaves out some trials, at each end
 
 
 def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
     """Plot the completed trials by two objectives, with their Pareto front.
 
-    Trials that break a limit are hollow; trials that `Result.where` removed are not drawn. If trials far from the front
-    would squeeze the others, the axes end before them, and the legend counts them. With three or more objectives, the
-    front is that of all objectives, without a line, and the title names the two that are drawn.
+    Trials that violate a constraint are hollow; trials that `Result.where` removed are not drawn. If trials far from
+    the front would squeeze the others, the axes end before them, and the legend counts them. With three or more
+    objectives, the front of all objectives is drawn without a line, and the title names the two objectives.
 
     Parameters
     ----------
     result : Result or Study
         A result or study of several objectives.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     objectives : tuple of (int, int), default (0, 1)
         The positions of the objectives on the x and y axes.
 
@@ -57,11 +57,11 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     result = pictures.require_result(result)
     objectives = _check(result, objectives)
     axes = pictures.take_axes(ax, 7.2, 4.6)
-    told = result.list_completed()
+    completed = result.list_completed()
     front = list(result.pareto_front) if result.has_feasible else []
     on_front = {trial.number for trial in front}
-    others = [trial for trial in told if trial.is_feasible and trial.number not in on_front]
-    broken = [trial for trial in told if not trial.is_feasible]
+    others = [trial for trial in completed if trial.is_feasible and trial.number not in on_front]
+    broken = [trial for trial in completed if not trial.is_feasible]
     look: pictures.Look = {"color": pictures.GRAY, "alpha": 0.7, "linewidths": 0, "zorder": 2}
     if others:
         axes.scatter(*_read(others, objectives), s=18, label="dominated", **look)
@@ -73,7 +73,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
         axes.scatter(*_read(front, objectives), s=34, color=pictures.BLUE, label=f"front of {len(front)}", zorder=4)
     names = [f"{pictures.name_objective(result, k)} ({result.goals.directions[k]}d)" for k in objectives]
     axes.set(xlabel=names[0], ylabel=names[1])
-    beyond = _end_behind_front(axes, told, front, objectives, result.goals.directions)
+    beyond = _end_behind_front(axes, completed, front, objectives, result.goals.directions)
     pictures.clear_frame(axes, "both")
     failed = result.n_failed + result.n_infeasible
     pictures.set_title(
@@ -84,15 +84,15 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     if failed:
         axes.plot([], [], " ", label=f"{failed} without values, not drawn")
     pictures.put_legend_below(axes)
-    label_points(axes, _list_ends(front, objectives), np.column_stack(_read(told, objectives)), stair)
+    label_points(axes, _list_ends(front, objectives), np.column_stack(_read(completed, objectives)), stair)
     return axes
 
 
 def _end_behind_front(
-    axes: Axes, told: list[Trial], front: list[Trial], objectives: tuple[int, int], directions: Sequence[str]
+    axes: Axes, completed: list[Trial], front: list[Trial], objectives: tuple[int, int], directions: Sequence[str]
 ) -> int:
-    """End the axes behind the front and most other trials if the rest is far, and return how many lie beyond."""
-    values, best = np.array(_read(told, objectives)), np.array(_read(front, objectives))
+    """Limit the axes to the front and most other trials if the rest is far, and return how many lie beyond."""
+    values, best = np.array(_read(completed, objectives)), np.array(_read(front, objectives))
     turned = [directions[position] for position in objectives]
 
     def choose_all(shown: Array) -> list[tuple[float, float]]:
@@ -100,8 +100,8 @@ def _end_behind_front(
 
     first = zip(values, choose_all(values), strict=True)
     far = np.any([lie_outside(own, *ends) for own, ends in first], axis=0)
-    beyond = np.zeros(len(told), dtype=bool)
-    # once more without these: what lies beyond one axis would stretch the other, and not be seen there
+    beyond = np.zeros(len(completed), dtype=bool)
+    # again without far trials: a trial beyond one axis would stretch the other axis without being visible
     for set_limits, own, ends in zip((axes.set_xlim, axes.set_ylim), values, choose_all(values[:, ~far]), strict=True):
         if lie_outside(own, *ends).any():
             padded = pad_ends(*ends, AXIS_PAD)
@@ -111,7 +111,7 @@ def _end_behind_front(
 
 
 def _list_ends(front: list[Trial], objectives: tuple[int, int]) -> list[tuple[str, float, float]]:
-    """Return the names and places of the trials at both ends of the front."""
+    """Return the names and coordinates of the trials at both ends of the front."""
     across, up = objectives
     ends = sorted(front, key=lambda trial: trial.values[across])
     named = {trial.number: trial for trial in (*ends[:1], *ends[-1:])}
@@ -119,7 +119,7 @@ def _list_ends(front: list[Trial], objectives: tuple[int, int]) -> list[tuple[st
 
 
 def _name_projection(k: int, objectives: tuple[int, int]) -> str:
-    """Say which two of k objectives a picture shows, and which not; nothing if it shows all."""
+    """Return which two of k objectives a plot shows, and which not; empty if it shows all."""
     hidden = [str(position) for position in range(k) if position not in objectives]
     drawn = " and ".join(map(str, objectives))
     return f"projection (objectives {drawn}, not {', '.join(hidden)})" if hidden else ""
@@ -129,7 +129,7 @@ def _check(result: Result, objectives: object) -> tuple[int, int]:
     """Return the positions of two objectives; raise TypeError or ValueError if they cannot be drawn."""
     k = result.goals.n_objectives
     if k < 2:
-        raise ValueError("result: expected one of several objectives; plot_history draws one of a single objective")
+        raise ValueError("result: expected a result with several objectives; plot_history draws a single objective")
     wanted = f"objectives: expected two different positions from 0 to {k - 1}, got {short_repr(objectives)}"
     if not isinstance(objectives, Sequence | np.ndarray) or isinstance(objectives, str):
         raise TypeError(wanted)
@@ -147,7 +147,7 @@ def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float]
 
 
 def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int], axes: Axes) -> Array:
-    """Draw the border of what the front dominates, and return its corners (n, 2)."""
+    """Draw the boundary of the region that the front dominates, and return its corners (n, 2)."""
     if not front:
         return np.empty((0, 2))
     xs, ys = (np.array(numbers) for numbers in _read(front, objectives))
@@ -171,9 +171,9 @@ def plot_hypervolume(
     results : Result, Study, or dict of sequences of them
         One run, or several runs by name, all with the same objectives.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     reference : sequence of float, optional
-        The reference point, one number for each objective. By default that of all results together.
+        The reference point, one number for each objective. By default, the joint reference point of all results.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def plot_hypervolume(
 
 
 def _draw_volumes(axes: Axes, groups: Mapping[str, list[Result]], corner: Sequence[float] | None) -> list[Line2D]:
-    """Draw the mean volume of each name, and return the curves."""
+    """Draw the mean hypervolume for each name, and return the curves."""
     drawn: list[Line2D] = []
     for number, (name, group) in enumerate(groups.items()):
         volumes = [result.hypervolumes(corner) for result in group]
@@ -223,7 +223,7 @@ def _draw_volumes(axes: Axes, groups: Mapping[str, list[Result]], corner: Sequen
 
 
 def _explain_zero(axes: Axes, drawn: list[Line2D], runs: list[Result]) -> None:
-    """Say why all volumes are zero, on an axis from there up."""
+    """Write why all hypervolumes are zero, on an axis that starts at zero."""
     if any(run.has_feasible for run in runs):
         reason = "no trial is better than the corner in every objective"
     elif len(runs) == 1:
@@ -240,17 +240,17 @@ def _explain_zero(axes: Axes, drawn: list[Line2D], runs: list[Result]) -> None:
 
 
 def _check_goals(runs: list[Result]) -> None:
-    """Raise ValueError if there is no run, and where two of them have different goals."""
+    """Raise ValueError if there is no run, or if two runs have different goals."""
     if not runs:
         raise ValueError("results: expected at least one Result, got none")
     first = runs[0].goals
     for goals in (run.goals for run in runs):
         if (goals.directions, goals.limits) != (first.directions, first.limits):
-            raise ValueError(f"results: expected runs of equal goals, got {first}; and {goals}")
+            raise ValueError(f"results: expected runs with equal goals, got {first}; and {goals}")
 
 
 def _group_by_name(results: object) -> dict[str, list[Result]]:
-    """Return the results of each name that has some; a run alone has the name of its method."""
+    """Return the results by name, without empty groups; a single run has the name of its method."""
     if not isinstance(results, Mapping):
         alone = pictures.require_result(results)
         return {alone.method: [alone]}
@@ -259,15 +259,15 @@ def _group_by_name(results: object) -> dict[str, list[Result]]:
 
 
 def find_corner(runs: list[Result]) -> list[float] | None:
-    """Return the reference point of all feasible trials that were kept together, in the user's units.
+    """Return the joint reference point of all feasible trials of some runs, in the user's units.
 
-    runs: of equal goals, at least one.
+    runs: results with equal goals, at least one.
 
-    Returns None if no trial of them satisfies all constraints, so that all hypervolumes are 0.
+    Returns None if no trial satisfies all constraints, so that all hypervolumes are 0.
     """
     goals = runs[0].goals
     feasible = [trial for run in runs for trial in run.list_completed() if trial.is_feasible]
-    told: Array = np.array([goals.orient(trial.values) for trial in feasible])
-    if not len(told):
+    values: Array = np.array([goals.orient(trial.values) for trial in feasible])
+    if not len(values):
         return None
-    return list(goals.orient(default_reference(told)))
+    return list(goals.orient(default_reference(values)))

@@ -1,4 +1,4 @@
-"""The picture of a search that changes points: which trial each one came from."""
+"""Plot of the parents of trials, for methods that change earlier points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bostruct.study.study import Study
 
-PARENT = "parent"  # in `Trial.info`: the number of the trial that a point is a change of
+PARENT = "parent"  # key in `Trial.info`: the number of the trial whose point was changed
 
 
 def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
@@ -36,7 +36,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     result : Result or Study
         A result or study of one objective.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
 
     Returns
     -------
@@ -53,13 +53,13 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
         If an argument is invalid.
     """
     result = pictures.require_single("result", pictures.require_result(result))
-    told = pictures.list_told(result, 0)
+    completed = pictures.list_told(result, 0)
     places = {number: at for at, number in enumerate(result.order, start=1)}
-    pairs = list_pairs(told)
+    pairs = list_pairs(completed)
     if not pairs:
         raise BostructError(
-            f"result: no trial of {result.method} records which trial it came from; evolution, regularized-evolution, "
-            "annealing and hill-climbing do, other methods use all observations"
+            f"result: no trial of {result.method} records its parent; evolution, regularized-evolution, annealing and "
+            "hill-climbing do, other methods use all observations"
         )
     scale = choose_run_scale(result)
     axes = pictures.take_axes(ax, 7.2, 4.4)
@@ -68,14 +68,14 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     pictures.compress_beginning(axes, beginning, len(result.order), f"first {beginning}")
     _draw_pairs(axes, pairs, places)
     if result.has_feasible:
-        line = list_ancestors(result.best_trial, told)
+        line = list_ancestors(result.best_trial, completed)
         xs, ys = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
         label = f"best, {pictures.name_trial(result, line[0].number)}; {len(line) - 1} ancestors"
         axes.plot(xs, ys, color=pictures.ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)
-    values = np.array([trial.values[0] for trial in told])
+    values = np.array([trial.values[0] for trial in completed])
     beyond = int(is_beyond(axes, values).sum())
-    told = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
-    axes.set(xlabel="trials finished", ylabel=f"{told}{scale.describe(beyond)}")
+    name = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
+    axes.set(xlabel="trials finished", ylabel=f"{name}{scale.describe(beyond)}")
     pictures.clear_frame(axes)
     pictures.set_title(axes, result, "genealogy")
     pictures.put_legend_below(axes)
@@ -83,7 +83,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
 
 
 def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, int]) -> None:
-    """Draw all lines, with marks that grow with the number of children."""
+    """Draw the lines from parents to children, with marks that grow with the number of children."""
     children = Counter(parent.number for parent, _ in pairs)
     lines = [[(places[trial.number], trial.values[0]) for trial in pair] for pair in pairs]
     collections = optional_import("matplotlib.collections", "plot")
@@ -95,15 +95,15 @@ def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, 
     axes.scatter(xs, ys, s=sizes, color=pictures.BLUE, linewidths=0, label=label, zorder=2)
 
 
-def list_pairs(told: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
-    """Return each trial that is a change of another one, behind that other one."""
-    numbered = {trial.number: trial for trial in told}
-    return [(numbered[parent], trial) for trial in told if (parent := _find_parent(trial)) in numbered]
+def list_pairs(completed: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
+    """Return a pair of parent and child for each trial with a parent."""
+    numbered = {trial.number: trial for trial in completed}
+    return [(numbered[parent], trial) for trial in completed if (parent := _find_parent(trial)) in numbered]
 
 
-def list_ancestors(trial: Trial, told: Sequence[Trial]) -> list[Trial]:
-    """Return a trial, the trial that it is a change of, and so on."""
-    numbered = {one.number: one for one in told}
+def list_ancestors(trial: Trial, completed: Sequence[Trial]) -> list[Trial]:
+    """Return a trial, its parent, and so on."""
+    numbered = {one.number: one for one in completed}
     line = {trial.number: trial}
     while (parent := _find_parent(trial)) in numbered and parent not in line:
         trial = line[parent] = numbered[parent]
@@ -111,6 +111,6 @@ def list_ancestors(trial: Trial, told: Sequence[Trial]) -> list[Trial]:
 
 
 def _find_parent(trial: Trial) -> int:
-    """Return the number of the trial that this one is a change of; -1 for none, as of a file that holds nonsense."""
+    """Return the number of the parent of a trial; -1 without a parent, or if the stored value is invalid."""
     parent = trial.info.get(PARENT)
     return parent if isinstance(parent, int) else -1

@@ -1,4 +1,4 @@
-"""How much each variable of a finished study matters, and the picture of what two variables do together."""
+"""Importances of the variables of a study, and plots of importances, hyperparameters and effects of two variables."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 __all__ = ["Effect", "Importances", "importance"]
-SEARCHED = ("model", "mutation", "repeat")  # origins of points that a search chose for their promise
-DRAWS = 4_096  # points that stand for a space with conditions
-MOST_NUMBERS = 1_000_000  # in the design of all draws, beyond which they are fewer
+SEARCHED = ("model", "mutation", "repeat")  # origins of points that a search chose
+DRAWS = 4_096  # sampled points that represent a space with conditions
+MOST_NUMBERS = 1_000_000  # in the design of all draws; above, there are fewer draws
 FEWEST_DRAWS = 512
-MOST_LEARNED = 1_000  # trials, of more
-SLOWER = 4  # how many times fewer of programs, and where parts such as networks, which take long to draw, go with them
-MOST_STEPS = 24  # values of a variable in the picture
-MOST_STEPS_DRAWN = 12  # where the means are over draws of the space, of which each cell needs some
+MOST_LEARNED = 1_000  # trials that the forest learns from
+SLOWER = 4  # divisor of the draws of programs, and of spaces with parts such as networks, which are slow to sample
+MOST_STEPS = 24  # values of a variable in the plot
+MOST_STEPS_DRAWN = 12  # if the means are over draws of the space, because each cell needs several draws
 EFFECT_TREES = 64
-MOST_BARS = 20  # of hyperparameters
-MOST_LETTERS = 12  # of a value on an axis
+MOST_BARS = 20  # hyperparameters in a plot
+MOST_LETTERS = 12  # in the label of a value
 
 
 def importance(
@@ -61,13 +61,13 @@ def importance(
     """Compute the share of the objective's variance that each variable explains, largest first.
 
     The method is functional ANOVA (Hutter et al. 2014) of a random forest on the completed trials, over the whole space
-    with all values equally likely; with conditions or mixtures, over points drawn from the space. Of more than 1,000
-    trials the forest learns from 1,000, chosen evenly by rank. Variables of another domain in the space are called
+    with all values equally likely; with conditions or mixtures, over points drawn from the space. The forest learns
+    from at most 1,000 trials, chosen evenly by rank. Variables of another domain in the space are called
     ``part.variable``, parts of a `Mixture` or an `Allocation` ``variable.part``. A `Permutation`, `Subset` or
-    `Sequence` has one share, that of its places, items or letters together; with more than 1000 values, it is
-    estimated from 1000 draws. Parts without named choices, such as networks, are left out.
+    `Sequence` has one joint share for all its places, items or letters; with more than 1000 values, it is estimated
+    from 1000 draws. Parts without named choices, such as networks, are left out.
 
-    Points that a search chose are no random sample: a variable that was settled early looks unimportant. The result
+    Points that a search chose are not a random sample: a variable that was settled early looks unimportant. The result
     warns of this, and of shares no larger than their spread.
 
     Parameters
@@ -104,12 +104,13 @@ def importance(
     else:
         found = importances_of_draws(forest, data.features, data.draws, pairs)
     which = None if data.result.goals.n_objectives == 1 else objective
-    told = pictures.describe_study(data.result)
+    description = pictures.describe_study(data.result)
     models = (one for one in reversed(data.result.trials) if one.origin == "model")
     selected = next((tuple(one.info.get("variables", ())) for one in models), ())
     learned, n = len(data.values), len(data.result.list_completed())
-    some = f"the forest learned from {learned:,} of {n:,} trials, evenly by rank" if learned < n else ""
-    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected, some)
+    note = f"the forest learned from {learned:,} of {n:,} trials, evenly by rank" if learned < n else ""
+    effects = _sort(found.main), _sort(found.pairs)
+    return Importances(*effects, data.left_out, data.searched, which, description, selected, note)
 
 
 def plot_importance(found: Importances | Study | Result, ax: Axes | None = None, most: int = 20) -> Axes:
@@ -123,7 +124,7 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     found : Importances, Study or Result
         The result of `importance`, which is called with its defaults for a study or a result.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     most : int, default 20
         The largest number of bars, at least 1.
 
@@ -159,8 +160,8 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     hidden = len(named) - len(shown)
     which = f", the largest {len(shown)} of {len(named)}" if hidden else ""
     aim = "" if found.objective is None else f" for objective {found.objective}"
-    told = f" of {pictures.escape_dollars(found.study)}" if found.study else ""
-    lines = [f"importance{aim}{told}, by a random forest{which}"]
+    source = f" of {pictures.escape_dollars(found.study)}" if found.study else ""
+    lines = [f"importance{aim}{source}, by a random forest{which}"]
     if any(effect.is_vague for _, effect, _ in shown):
         lines.append("hatched: no clear effect, the spread is as large as the share")
     lines.append(found.sample_warning)
@@ -170,7 +171,7 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
 
 
 def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> Axes:
-    """Draw `HyperparameterTable.plot`: relevances if there are any, else coefficients, else all hyperparameters."""
+    """Draw `HyperparameterTable.plot`: relevances, or coefficients if there are none, or else all hyperparameters."""
     kinds = ("relevance", "coefficient")
     kind = next((one for one in kinds if any(row.name == one for row in found)), None)
     rows = [row for row in found if row.name == kind or kind is None]
@@ -203,8 +204,8 @@ def plot_effects(
 
     The mean is the marginal of Hutter, Hoos and Leyton-Brown 2014, over the whole space with all values equally likely;
     combinations that constraints exclude are included. With conditions, it is over some thousand points drawn from the
-    space, and impossible combinations are blank. Values far worse than most are clipped, and the picture counts them.
-    Values far better are not, so that the best cell is the darkest.
+    space, and impossible combinations are blank. Values far worse than most are clipped, and the label counts them.
+    Values far better are not clipped, so that the best cell is the darkest.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ def plot_effects(
     pair : sequence of str
         The two variables on the x and y axes, with names as in `bostruct.importance`.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     objective : int, default 0
         The position of the objective, from 0.
     seed : int, default 0
@@ -244,9 +245,9 @@ def plot_effects(
     chosen = names.index(pair[0]), names.index(pair[1])
     scales = [_read_scale(result, data, data.features[i]) for i in chosen]
     direction = result.goals.directions[objective]
-    told_values = clip_to_axis(data.values)
-    ends = choose_ends_from_best(told_values, direction)
-    values = np.clip(told_values, *ends)
+    observed = clip_to_axis(data.values)
+    ends = choose_ends_from_best(observed, direction)
+    values = np.clip(observed, *ends)
     forest = grow_forest(data.design, scale_to_unit(values), seed, EFFECT_TREES)
     first, second = scales
     if data.draws is None or first.cells is None or second.cells is None:
@@ -256,26 +257,26 @@ def plot_effects(
         means = mean_of_draws(forest, data.draws, (first.cells, second.cells), shape)
     low, high = float(np.min(values)), float(np.max(values))
     axes = pictures.take_axes(ax, 6.4, 4.6)
-    told = pictures.name_objective(result, objective)
-    label = f"mean {told} ({direction}d), darker is better"
-    if n_beyond := int(np.sum(values != told_values)):
+    name = pictures.name_objective(result, objective)
+    label = f"mean {name} ({direction}d), darker is better"
+    if n_beyond := int(np.sum(values != observed)):
         worst = ends[1] if direction == "minimize" else ends[0]
         label += f"\n{n_beyond} beyond taken as {worst:.4g}"
     _draw_map(axes, low + (high - low) * means.T, scales, direction, label)
     axes.set_xlabel(pictures.shorten_label(pair[0]))
     axes.set_ylabel(pictures.shorten_label(pair[1]))
-    pictures.set_title(axes, result, "mean effects" if told == "value" else f"mean effects on {told}")
+    pictures.set_title(axes, result, "mean effects" if name == "value" else f"mean effects on {name}")
     return axes
 
 
 class DesignData(NamedTuple):
-    """The completed trials of a study as a forest learns from them.
+    """The training data of a forest: the completed trials of a study.
 
     design: (n, c), with one row for each trial.
-    values: of the objective (n,), in the user's units.
+    values: values of the objective (n,), in the user's units.
     searched: share of the trials that a search chose, in [0, 1].
-    draws: of a space with conditions, or of programs that differ in their choices, points that were drawn of it (m, c);
-        None for any other.
+    draws: points sampled from a space with conditions, or of programs that differ in their choices (m, c); None for
+        any other space.
     """
 
     design: Array
@@ -289,12 +290,12 @@ class DesignData(NamedTuple):
 
 
 def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
-    """Return the completed trials of a study as a forest learns from them.
+    """Return the training data of a forest: the completed trials of a study.
 
-    objective: the position of the objective to explain, from 0.
+    objective: position of the objective to explain, from 0.
 
-    Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;
-    TypeError, ValueError.
+    Raises BostructError for fewer than two completed trials, or for points without named choices; TypeError,
+    ValueError.
     """
     result = getattr(study, "result", study)
     if not isinstance(result, Result):
@@ -302,13 +303,13 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     domain: Any = result.domain
     if domain is None:
         raise BostructError(
-            "study: expected a result that knows its space; this one was pickled, pass the study itself"
+            "study: expected a result with its space; a pickled result has lost its space, pass the study itself"
         )
     check_integer("objective", objective, 0, result.goals.n_objectives - 1)
     check_integer("seed", seed, 0)
     described = _find_choices(domain)
     if (left_out := _parts_without_choices(described)) == ("",):
-        raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
+        raise BostructError(f"study: expected points made of named choices, got points of {short_repr(domain)}")
     completed = [
         trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.status == "completed"
     ]
@@ -322,7 +323,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
     draws = None
     is_conditional = _has_conditions(domain)
-    if is_conditional or bool(np.any(design < 0.0)):  # of programs, only some have a choice
+    if is_conditional or bool(np.any(design < 0.0)):  # only some programs have a choice
         rng = np.random.default_rng((seed, DRAWS))
         count = min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // design.shape[1]))
         if left_out or not is_conditional:
@@ -342,14 +343,14 @@ def _has_conditions(domain: Domain) -> bool:
 
 @dataclass(frozen=True)
 class _LeftOut:
-    """The view of a part that is not made of named choices: it has none."""
+    """The choices of a part without named choices: there are none."""
 
     def coordinates(self, x: Point) -> list[Choice]:
         return []
 
 
 def _find_choices(domain: Domain) -> ChoiceDomain | DescribedParts | StructureChoices | _LeftOut:
-    """Return what lists the choices of a domain's points, as far as it is made of named choices."""
+    """Return an object that lists the named choices of a domain's points."""
     if (choices := domain.traits.choices) is not None:
         return choices
     structures = StructureChoices(domain)
@@ -361,7 +362,7 @@ def _find_choices(domain: Domain) -> ChoiceDomain | DescribedParts | StructureCh
 
 
 def _parts_without_choices(described: object) -> tuple[str, ...]:
-    """Return the paths of the parts that are left out: the empty one if nothing else is there."""
+    """Return the paths of the parts that are left out: only the empty path if the domain has no named choices."""
     if isinstance(described, _LeftOut):
         return ("",)
     if isinstance(described, StructureChoices):
@@ -376,7 +377,7 @@ def _parts_without_choices(described: object) -> tuple[str, ...]:
 
 
 def _find_structures(described: object) -> dict[str, Variable]:
-    """Return the variables of several choices, by path."""
+    """Return the variables with several choices, by path."""
     if isinstance(described, StructureChoices):
         return described.structures
     if not isinstance(described, DescribedParts):
@@ -388,7 +389,7 @@ def _find_structures(described: object) -> dict[str, Variable]:
 def _join_structures(
     features: Sequence[Feature], design: Array, structures: Mapping[str, Variable], rng: np.random.Generator
 ) -> list[Feature]:
-    """Return the features, if the choices of each structure are one feature."""
+    """Return the features, with the choices of each structure joined to one feature."""
     groups: dict[str, list[Feature]] = {}
     for feature in features:
         groups.setdefault(feature.name.partition(MARK)[0], []).append(feature)
@@ -402,11 +403,13 @@ def _sort(effects: dict[Any, Effect]) -> dict[Any, Effect]:
 
 
 class _Scale(NamedTuple):
-    """The values of a variable in the picture.
+    """The values of a variable in the plot.
 
-    atoms: in the columns of its feature (a, c). labels: of the values that are named, by position. places: of the
-    trials on this axis (n,), NaN if they lack the variable and it has no place for that. is_listed: False for a
-    continuous variable. cells: of the draws of a space with conditions (m,), -1 for none.
+    atoms: values in the columns of its feature (a, c).
+    labels: labels of values, by position; not all values have one.
+    places: positions of the trials on this axis (n,), NaN for an inactive variable without a position for that.
+    is_listed: False for a continuous variable.
+    cells: positions of the draws of a space with conditions (m,), -1 for no position.
     """
 
     atoms: Array
@@ -417,12 +420,12 @@ class _Scale(NamedTuple):
 
 
 def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str, label: str) -> None:
-    """Draw the map, darker if it is better, the trials on it, and what the shades mean."""
+    """Draw the map, darker for better values, with the trials and a color bar."""
     shades = "cividis" if direction == "minimize" else "cividis_r"
     drawn = axes.imshow(means, origin="lower", aspect="auto", cmap=shades, interpolation="nearest")
     figure: Any = axes.figure
     figure.colorbar(drawn, ax=axes, label=label)
-    spread = np.random.default_rng(0).uniform(-0.3, 0.3, (2, len(scales[0].places)))  # the same every time
+    spread = np.random.default_rng(0).uniform(-0.3, 0.3, (2, len(scales[0].places)))  # deterministic jitter
     across, up = (one.places + own * one.is_listed for one, own in zip(scales, spread, strict=True))
     axes.scatter(across, up, s=14, facecolors="white", edgecolors="black", linewidths=0.7, zorder=3)
     axes.set_xlim(-0.5, means.shape[1] - 0.5)
@@ -433,7 +436,7 @@ def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str, la
 
 
 def _read_scale(result: Result, data: DesignData, feature: Feature) -> _Scale:
-    """Return the values of a variable to draw, and where the trials lie."""
+    """Return the values of a variable to draw, and the positions of the trials."""
     domain: Any = result.domain
     variables = {} if domain is None else domain.variables
     variable = variables.get(find_owner(feature.name, variables) or "")
@@ -463,7 +466,7 @@ def _find_nearest(rows: Array, atoms: Array) -> IntArray:
 
 
 def _name_numbers(variable: Variable | None, count: int) -> dict[float, str]:
-    """Return labels of a continuous variable by their places: powers of ten over two decades or more, else quarters."""
+    """Return labels of a continuous variable by place: powers of ten over two decades or more, otherwise quarters."""
     described: dict[str, Any] = {} if variable is None else variable.describe()
     described |= {"low": 0 * described["total"], "high": described["total"]} if "total" in described else {}
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -481,7 +484,7 @@ def _name_numbers(variable: Variable | None, count: int) -> dict[float, str]:
 
 
 def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict[float, str]:
-    """Return labels of listed values, every so many of them if they are many."""
+    """Return labels of listed values by place; of many values, only every k-th label."""
     values: list[object] = []
     if variable is not None and variable.size <= len(atoms):
         values = [variable.present(row) for row in variable.enumerate().tolist()]

@@ -1,6 +1,6 @@
-"""Checks of the arguments of pictures, and the colors, marks and titles that all of them share.
+"""Checks of the arguments of plots, and their common colors, marks and titles.
 
-Curves differ in gray and for color-blind readers, too.
+Curves also differ in gray and for color-blind readers.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLUE, ORANGE, INK, GRAY, PALE = "#0072B2", "#D55E00", "#1f2933", "#7b8794", "#e4e7eb"  # the first two: Okabe and Ito
-DIM = "#39424c"  # of the grid on a dark background
+DIM = "#39424c"  # grid on a dark background
 COLORS = (BLUE, ORANGE, INK, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#6B4A00", "#004D40", GRAY)
 Look: TypeAlias = dict[str, Any]  # arguments of matplotlib by name
-DASHED: Look = {"color": GRAY, "linestyle": (0, (4, 3)), "linewidth": 1.2}  # a line to compare with
+DASHED: Look = {"color": GRAY, "linestyle": (0, (4, 3)), "linewidth": 1.2}  # a reference line
 BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False, "fontsize": 9}
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1)))
 MARKS = "os^DvPX*<>"
 BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
-UNNAMED = "study"  # the name of a study whose user gave it none
-LEGEND_ROOM = 36.0  # points below the axes: of numbers and a name
+UNNAMED = "study"  # default name of a study
+LEGEND_ROOM = 36.0  # points below the axes for tick labels and an axis label
 MOST_DRAWN, MOST_DRAWN_LINES = 1_000, 300  # trials with a dot in each panel, and with a line
-MOST_LETTERS = 32  # of a name on an axis
-NOTE_WIDTH, MOST_LINES = 84, 4  # letters of a line, and lines, of what a picture says of a lack
+MOST_LETTERS = 32  # in a name on an axis
+NOTE_WIDTH, MOST_LINES = 84, 4  # letters per line, and lines, of a note on missing trials
 
 
 def require_result(study: object) -> Result:
@@ -46,9 +46,9 @@ def require_result(study: object) -> Result:
 
 
 def list_told(result: Result, objective: int) -> list[Trial]:
-    """Return the completed trials that were kept, in the order told; raise BostructError, TypeError, ValueError.
+    """Return the completed trials of a result, in order of completion; raise BostructError, TypeError, ValueError.
 
-    objective: the position of the objective to draw, from 0.
+    objective: position of the objective to draw, from 0.
     """
     check_integer("objective", objective, 0, result.goals.n_objectives - 1)
     completed = result.list_completed()
@@ -58,9 +58,9 @@ def list_told(result: Result, objective: int) -> list[Trial]:
 
 
 def thin_trials(result: Result, trials: list[Trial], objective: int, most: int) -> list[Trial]:
-    """Return trials; of too many so many that their values are evenly many ranks apart, the best one among them.
+    """Return all trials, or the maximum number of trials at evenly spaced ranks, including the best trial.
 
-    most: how many are returned at most, at least 2.
+    most: maximum number of trials, at least 2.
     """
     if len(trials) <= most:
         return trials
@@ -69,9 +69,9 @@ def thin_trials(result: Result, trials: list[Trial], objective: int, most: int) 
     return [trials[i] for i in sorted(ranked[rank] for rank in np.linspace(0, len(trials) - 1, most).astype(int))]
 
 
-def describe_thinning(drawn: Sequence[Trial], told: Sequence[Trial]) -> str:
-    """Say how many trials are drawn; empty if all are."""
-    return f"{len(drawn):,} of {len(told):,} trials drawn, evenly by rank" if len(drawn) < len(told) else ""
+def describe_thinning(drawn: Sequence[Trial], completed: Sequence[Trial]) -> str:
+    """Return how many trials are drawn; empty if all are drawn."""
+    return f"{len(drawn):,} of {len(completed):,} trials drawn, evenly by rank" if len(drawn) < len(completed) else ""
 
 
 def list_runs(name: str, group: object) -> list[Result]:
@@ -84,15 +84,15 @@ def list_runs(name: str, group: object) -> list[Result]:
 
 
 def take_axes(ax: object, width: float, height: float) -> Axes:
-    """Return the axes that were given, or those of a new figure; raise TypeError for anything else, MissingExtra.
+    """Return the given axes, or axes of a new figure; raise TypeError for anything else, MissingExtra.
 
-    ax: as given; None for a new figure.
+    ax: the user's argument; None for a new figure.
     """
     return new_axes(width, height) if ax is None else _check_axes("ax", ax)
 
 
 def take_panels(axes: object, count: int, what: str) -> NDArray[np.object_]:
-    """Return axes that were given for the panels of a picture (n,); raise TypeError, ValueError.
+    """Return the given axes for the panels of a plot (n,); raise TypeError, ValueError.
 
     count: number of panels.
     """
@@ -111,7 +111,7 @@ def _check_axes(name: str, ax: object) -> Axes:
 
 
 def check_variable_names(names: object) -> None:
-    """Raise TypeError or ValueError unless names of variables are several, or None."""
+    """Raise TypeError or ValueError unless an argument is a non-empty list of names of variables, or None."""
     if names is None:
         return
     if isinstance(names, str) or not isinstance(names, Iterable):
@@ -121,11 +121,11 @@ def check_variable_names(names: object) -> None:
 
 
 def require_single(name: str, result: Result) -> Result:
-    """Return a result of one objective; raise BostructError for one of several."""
+    """Return a result with one objective; raise BostructError for several objectives."""
     if result.goals.n_objectives > 1:
         raise BostructError(
-            f"{name}: the study has {result.goals.n_objectives} objectives, and this picture is of one; "
-            "plot_front draws the best of several, plot_hypervolume their run"
+            f"{name}: the study has {result.goals.n_objectives} objectives, and this plot shows only one; "
+            "use plot_front or plot_hypervolume"
         )
     return result
 
@@ -139,7 +139,7 @@ def check_optimum(optimum: object) -> None:
 def curve_style(number: int) -> Look:
     """Return the look of a curve as arguments of matplotlib: neighbors differ in color, lightness, dashes and mark.
 
-    number: of the curve, from 0; from the 10th on colors come again, with other dashes and marks.
+    number: number of the curve, from 0; from 10 onward, colors repeat with other dashes and marks.
     """
     lap = number // len(COLORS)
     dashes, mark = DASHES[(number + 2 * lap) % len(DASHES)], MARKS[(number + 3 * lap) % len(MARKS)]
@@ -147,12 +147,12 @@ def curve_style(number: int) -> Look:
 
 
 def explain_lack(result: Result) -> str:
-    """Say why no trial counts: none has completed, or none satisfies all constraints, and which one is the nearest."""
+    """Return why there is no best trial: none has completed, or none is feasible, with the nearest trial."""
     try:
         front = result.pareto_front
     except BostructError as error:
-        told = printable(str(error))
-        parts = [told] if len(told) <= NOTE_WIDTH else told.split("; ")
+        message = printable(str(error))
+        parts = [message] if len(message) <= NOTE_WIDTH else message.split("; ")
         lines = [line for part in parts for line in textwrap.wrap(part, NOTE_WIDTH)]
         more = [f"{lines[MOST_LINES - 1][: NOTE_WIDTH - 2]} …"] if len(lines) > MOST_LINES else lines[MOST_LINES - 1 :]
         return escape_dollars("\n".join([*lines[: MOST_LINES - 1], *more]))
@@ -160,25 +160,25 @@ def explain_lack(result: Result) -> str:
 
 
 def write_in_middle(axes: Axes, text: str) -> None:
-    """Write a text in the middle of axes that show nothing else."""
+    """Write a text in the middle of empty axes."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GRAY)
 
 
 def describe_limits(result: Result) -> str:
-    """Say that no trial satisfies all constraints, and which is the nearest; empty if one does, or none has a value."""
+    """Return the note that no trial is feasible, with the nearest trial; empty if one is, or no trial has a value."""
     return "" if result.has_feasible or not result.list_completed() else explain_lack(result)
 
 
 def count_beginning(result: Result) -> int:
-    """Return how many trials were told before the first one that the method chose from values."""
+    """Return the number of finished trials before the first trial that the method chose from observed values."""
     origins = [result.trials[number].origin for number in result.order]
     return next((i for i, origin in enumerate(origins) if origin not in BEGINNING), len(origins))
 
 
 def shorten_label(text: object, most: int = MOST_LETTERS) -> str:
-    """Write a name or a value on one line of a picture, its middle left out if it is long.
+    """Return a name or a value as one line of a plot; the middle of a long text is left out.
 
-    most: number of letters, at least 3.
+    most: maximum number of letters, at least 3.
     """
     return escape_dollars(_leave_out_middle(text, most))
 
@@ -201,30 +201,30 @@ def write_ordinal(n: int) -> str:
 
 
 def name_trial(result: Result, number: int) -> str:
-    """Name a trial by its number, from 0, and by its place on an axis of trials finished, from 1."""
+    """Return a trial's name: its number, from 0, and its position on an axis of finished trials, from 1."""
     return f"trial {number}, the {write_ordinal(result.order.index(number) + 1)} to finish"
 
 
 def set_title(axes: Axes, result: Result, what: str = "", *, note: str = "", has_second: bool = False) -> None:
-    """Write above a picture of which study it is, its method, and how many trials were told.
+    """Set the title of a plot: the name of the study, its method, and the number of finished trials.
 
-    has_second: whether a second title will stand on the right of the same axes, which gets a line of its own below.
+    has_second: whether the same axes will get a second title on the right, in a separate line below.
     """
-    told = escape_dollars(describe_study(result))
-    lines = [f"{what} of {told}" if what else told, *([note] if note else []), *([""] if has_second else [])]
+    study = escape_dollars(describe_study(result))
+    lines = [f"{what} of {study}" if what else study, *([note] if note else []), *([""] if has_second else [])]
     title = "\n".join(lines)
     axes.set_title(title, loc="left", fontsize=10, pad=14)
 
 
 def describe_study(result: Result) -> str:
-    """Return the name of a study if it has one, its method, and how many trials were told."""
+    """Return the name of a study, if any, its method, and the number of finished trials."""
     count = len(result.order)
     name = f"{_leave_out_middle(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
     return f"{name}{_leave_out_middle(result.method, MOST_LETTERS)}, {count} trial{'s' * (count != 1)}"
 
 
 def describe_means(what: str, groups: Collection[Sequence[Result]]) -> str:
-    """Say what a picture averages over how many runs of how many trials, and the name of the study if all have one.
+    """Return the title of a plot of means: the numbers of runs and trials, and the study's name if all runs share it.
 
     groups: the runs of each curve, at least one.
     """
@@ -234,8 +234,8 @@ def describe_means(what: str, groups: Collection[Sequence[Result]]) -> str:
     name = f" of {_leave_out_middle(names.pop(), 48)}" if len({result.name for result in runs}) == 1 and names else ""
     mean = "mean " * (counts != "1")
     each = " each" * (len(groups) > 1 and " to " not in counts)
-    told = f"{counts} run{'s' * (counts != '1')}{each}{name}, {trials} trial{'s' * (trials != '1')}"
-    return f"{mean}{what} of {escape_dollars(told)}"
+    runs_text = f"{counts} run{'s' * (counts != '1')}{each}{name}, {trials} trial{'s' * (trials != '1')}"
+    return f"{mean}{what} of {escape_dollars(runs_text)}"
 
 
 def _write_range(numbers: Iterable[int]) -> str:
@@ -244,14 +244,14 @@ def _write_range(numbers: Iterable[int]) -> str:
 
 
 def escape_dollars(text: str) -> str:
-    """Return a text in which a dollar sign starts no formula of matplotlib."""
+    """Return a text with escaped dollar signs, which would start formulas in matplotlib."""
     return text.replace("$", r"\$")
 
 
 def name_objective(result: Result, objective: int) -> str:
-    """Return what an axis calls the values: ``value``, or the objective's position where there are several.
+    """Return the label of the values on an axis: the objective's name; by default ``value`` or its position.
 
-    objective: its position, from 0.
+    objective: position of the objective, from 0.
     """
     return escape_dollars(result.goals.name_objective(objective))
 
@@ -263,12 +263,12 @@ def is_dark(axes: Axes) -> bool:
 
 
 def choose_ink(axes: Axes) -> str:
-    """Return the color of texts and main lines, which stands out from the background of the axes."""
+    """Return the color of texts and main lines, which contrasts with the background of the axes."""
     return PALE if is_dark(axes) else INK
 
 
 def clear_frame(axes: Axes, grid: str = "y") -> None:
-    """Take two sides of the frame away, and draw pale lines behind everything.
+    """Remove two sides of the frame, and draw pale grid lines behind everything.
 
     grid: ``x``, ``y``, ``both`` or nothing.
     """
@@ -279,22 +279,22 @@ def clear_frame(axes: Axes, grid: str = "y") -> None:
 
 
 def put_legend_below(axes: Axes, columns: int = 5) -> None:
-    """Put the legend below the axes, if it covers no data; nothing without labels.
+    """Put the legend below the axes, where it covers no data; no effect without labels.
 
-    columns: of the legend at most, from 1.
+    columns: maximum number of columns, from 1.
     """
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         rows = -(-len(labels) // columns)
-        where: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": -(-len(labels) // rows)}
-        axes.legend(handles, labels, borderaxespad=LEGEND_ROOM / 9.0, frameon=False, fontsize=9, **where)
+        place: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": -(-len(labels) // rows)}
+        axes.legend(handles, labels, borderaxespad=LEGEND_ROOM / 9.0, frameon=False, fontsize=9, **place)
 
 
 def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> None:
-    """Give the first trials a seventh of the width at most, on gray, so that the rest of the run has the room.
+    """Draw the first trials on gray in at most a seventh of the width, to leave room for the rest of the run.
 
-    axes: whose x axis counts trials from 1.
-    beginning: number of first trials; none are compressed if they are few, or all.
+    axes: axes whose x axis counts trials from 1.
+    beginning: number of first trials, which are compressed unless they are few, or all.
     total: number of trials.
     """
     axes.set_xlim(0.5, max(total, 1) + 0.5)
@@ -312,9 +312,9 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
 
 
 def name_trials(axes: Axes, total: int) -> None:
-    """Mark whole trials on the x axis.
+    """Set integer ticks on the x axis.
 
-    axes: whose x axis counts trials from 1.
+    axes: axes whose x axis counts trials from 1.
     total: number of trials.
     """
     if total <= 8:
@@ -324,13 +324,13 @@ def name_trials(axes: Axes, total: int) -> None:
 
 
 def _bend(x: Array, border: float, slope: float) -> Array:
-    """Scale the distances left of a border, which stays where it is."""
+    """Scale the distances left of a border, which stays fixed."""
     x = np.asarray(x, dtype=np.float64)
     return np.where(x < border, border + slope * (x - border), x)
 
 
 def _choose_ticks(beginning: int, total: int, slope: float) -> list[int]:
-    """Return the trials to name: the first and last of the beginning, and round ones after it, that do not touch."""
+    """Return the trials to label, without overlap: the first and last of the initial phase, and round later numbers."""
     from matplotlib.ticker import MaxNLocator
 
     width = slope * beginning + total - beginning

@@ -1,4 +1,4 @@
-"""Pictures of values against trials: one run with every value, or the means of several; and writing any picture."""
+"""Plots of values against trials, of one run or of the means of several runs, and plots as files."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
 }
 BROKEN = ValueMark("violates a constraint", pictures.GRAY, size=20.0, is_hollow=True)
 STOPPED = ValueMark("stopped early", pictures.GRAY, "_", 36.0)
-WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", pictures.INK)}  # at the worse border
+WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", pictures.INK)}  # marks at the worse border
 BoolArray = npt.NDArray[np.bool_]
-MOST_BANDS = 3  # curves with a band each; of more, their intervals stand at the end of the run alone
+MOST_BANDS = 3  # curves with a band each; more curves have error bars, only at the end of the run
 
 
 def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float | None = None) -> Axes:
@@ -57,16 +57,16 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
 
     The y axis fits the trials after the initial phase: linear, or logarithmic if positive values span decades. Values
     outside are triangles at the border, which the axis counts. The initial phase is gray and compressed. Marks show how
-    points were chosen; bars are one standard deviation of known or measured noise; hollow marks break a limit; dashes
-    were stopped early; failed and infeasible trials are marked at the border. If no trial is feasible, the title names
-    the limits and the nearest trial.
+    points were chosen; bars are one standard deviation of known or measured noise; hollow marks violate a constraint;
+    dashes were stopped early; failed and infeasible trials are marked at the border. If no trial is feasible, the title
+    names the constraints and the nearest trial.
 
     Parameters
     ----------
     result : Result or Study
         A result or study of one objective.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     optimum : float, optional
         The best possible value, drawn as a line.
 
@@ -92,20 +92,20 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")
     axes = pictures.take_axes(ax, 7.2, 4.4)
-    told = [_Told(at, step.told) for at, step in enumerate(steps, start=1)]
+    finished = [_FinishedTrial(at, step.told) for at, step in enumerate(steps, start=1)]
     best = np.array([math.nan if step.best_value is None else step.best_value for step in steps])
     beginning = pictures.count_beginning(result)
     scale = choose_run_scale(result, optimum)
     scale.apply(axes, result.direction)
     pictures.compress_beginning(axes, beginning, len(steps), f"first {beginning}")
-    outside = _mark_values(axes, told, steps[-1].trial)
-    _draw_without_value(axes, told, result.direction)
+    outside = _mark_values(axes, finished, steps[-1].trial)
+    _draw_without_value(axes, finished, result.direction)
     _draw_best(axes, result, best)
     if optimum is not None:
         draw_optimum(axes, optimum)
     marks = " ▲▼" if outside else ""
-    told = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
-    axes.set(xlabel="trials finished", ylabel=f"{told}{scale.describe(outside)}{marks}")
+    name = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
+    axes.set(xlabel="trials finished", ylabel=f"{name}{scale.describe(outside)}{marks}")
     pictures.clear_frame(axes)
     pictures.set_title(axes, result, note=pictures.describe_limits(result))
     pictures.put_legend_below(axes)
@@ -121,14 +121,14 @@ def plot_convergence(
 
     The legend lists the curves by their final mean, best first, with its standard error. Up to three curves have a band
     of one standard error, more have a bar at the end. Initial points that all runs share are drawn once, gray and
-    compressed. The y axis is that of `plot_history`.
+    compressed. The y axis is scaled as in `plot_history`.
 
     Parameters
     ----------
     results : Result, Study, sequence of them, or dict of sequences
         Several results by name; several results, drawn as one curve; or one result, drawn as by `plot_history`.
     ax : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
     optimum : float, optional
         The best possible value, drawn as a line.
 
@@ -175,28 +175,28 @@ def plot_convergence(
 
 
 def save_figure(ax: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a figure to a file, of the kind that its name ends in.
+    """Write a figure to a file, in the format of the file's ending.
 
-    path: of the file, which ends in ``.png``, ``.svg`` or ``.pdf``. An earlier picture of bostruct is replaced.
+    path: file that ends in ``.png``, ``.svg`` or ``.pdf``. An earlier plot of bostruct is replaced.
     overwrite: True also replaces a file that bostruct did not write, but never a database.
 
     Raises ValueError for another ending; OutputRefused, a FileExistsError, for a file that it must not replace;
     OSError.
     """
     ending = os.path.splitext(os.fsdecode(path))[1].lower().removeprefix(".")
-    if ending not in PICTURE_METADATA:  # a file of another kind has no mark by which the next call would know it
+    if ending not in PICTURE_METADATA:  # other formats have no metadata by which the next call recognizes our file
         raise ValueError(f"path: expected a file that ends in .png, .svg or .pdf; got {os.fsdecode(path)}")
     write_output(path, draw_picture(ax, ending), "picture", overwrite=overwrite)
 
 
 def draw_picture(ax: Any, kind: str) -> bytes:
-    """Return a figure as a file holds it, with the mark of an output of bostruct."""
+    """Return the content of a figure's file, with metadata that mark an output of bostruct."""
     first, drawn = ax.ravel()[0] if isinstance(ax, np.ndarray) else ax, BytesIO()
     first.figure.savefig(drawn, format=kind, dpi=150, metadata=PICTURE_METADATA[kind])
     return drawn.getvalue()
 
 
-class _Told(NamedTuple):
+class _FinishedTrial(NamedTuple):
     """A finished trial, and its place on the axis of trials, from 1."""
 
     at: int
@@ -204,9 +204,9 @@ class _Told(NamedTuple):
 
 
 def draw_optimum(axes: Axes, optimum: float) -> None:
-    """Draw the optimum as a line with its value, or name it in the legend alone if the axis does not reach it.
+    """Draw the optimum as a line with its value, or only name it in the legend if it is beyond the axis.
 
-    optimum: in the user's units.
+    optimum: the best possible value, in the user's units.
     """
     label = f"optimum {optimum:.6g}"
     if is_beyond(axes, np.array([optimum]))[0]:
@@ -216,17 +216,17 @@ def draw_optimum(axes: Axes, optimum: float) -> None:
 
 
 def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale:
-    """Return the scale on which `plot_history` draws the values of a run.
+    """Return the scale of the values of a run in `plot_history`.
 
-    optimum: shown if it is near; None if unknown.
+    optimum: the best possible value, shown if it is near; None if unknown.
     """
     steps, beginning = result.incumbents, pictures.count_beginning(result)
-    told = [step.told for step in steps if step.told.status == "completed"]
-    chosen = [trial for trial in told if trial.origin not in pictures.BEGINNING]
+    completed = [step.told for step in steps if step.told.status == "completed"]
+    chosen = [trial for trial in completed if trial.origin not in pictures.BEGINNING]
     kept = _list_run_values([trial for trial in chosen if trial.is_feasible])
     best = [step.best_value for step in steps[first_that_matters(beginning, len(steps)) - 1 :]]
     late = np.array([value for value in best if value is not None], dtype=np.float64)
-    values = _list_run_values(told)
+    values = _list_run_values(completed)
     matters = pick_what_matters(values, late, kept, result.direction, optimum)
     return choose_scale_of_most(values, matters, _list_run_values(chosen), result.direction)
 
@@ -235,9 +235,9 @@ def _list_run_values(trials: Sequence[Trial]) -> Array:
     return np.array([trial.value for trial in trials], dtype=np.float64)
 
 
-def _mark_values(axes: Axes, told: list[_Told], best: Trial | None) -> int:
-    """Mark every value but the best one, which gets a star, and return how many lie beyond the axis."""
-    completed = [one for one in told if one.trial.status == "completed"]
+def _mark_values(axes: Axes, finished: list[_FinishedTrial], best: Trial | None) -> int:
+    """Mark every value except the best, which gets a star, and return how many lie beyond the axis."""
+    completed = [one for one in finished if one.trial.status == "completed"]
     others = [one for one in completed if best is None or one.trial.number != best.number]
     kept = [one for one in others if one.trial.is_feasible]
     whole = [one for one in kept if one.trial.stopped_at is None]
@@ -257,8 +257,8 @@ def _mark_values(axes: Axes, told: list[_Told], best: Trial | None) -> int:
     )
 
 
-def _draw_noise(axes: Axes, completed: list[_Told]) -> None:
-    """Draw one standard deviation of the noise to either side, as given, or of the mean of several measurements."""
+def _draw_noise(axes: Axes, completed: list[_FinishedTrial]) -> None:
+    """Draw error bars of one standard deviation: of the known noise, or of the mean of several measurements."""
     noisy = [(one.at, one.trial.value, sd) for one in completed if (sd := _noise_of(one.trial)) is not None]
     if noisy:
         at, values, sds = np.array(noisy, dtype=np.float64).T
@@ -276,18 +276,18 @@ def _noise_of(trial: Trial) -> float | None:
     return None
 
 
-def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
+def _draw_without_value(axes: Axes, finished: list[_FinishedTrial], direction: str) -> None:
     """Mark trials without a value at the worse border."""
     height = 0.99 if direction == "minimize" else 0.01
     for status, (marker, color) in WITHOUT_VALUE.items():
-        own = [one.at for one in told if one.trial.status == status]
+        own = [one.at for one in finished if one.trial.status == status]
         if own:
             marks = mark_border(axes, own, height, 26, [color], marker)
             marks.set(label=f"{len(own)} {status}", linewidths=1.2, clip_on=False, zorder=4)
 
 
 def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
-    """Draw the best so far as a stair, and name the best trial; say so if no trial has a value."""
+    """Draw the best so far as a step line, and label the best trial; write a note if no trial has a value."""
     trial = result.incumbents[-1].trial
     if trial is None:
         if not result.list_completed():
@@ -296,13 +296,13 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
         return
     at = np.arange(1, len(best) + 1)
     is_known = ~np.isnan(best)
-    label = "best so far" if is_known.sum() > 1 else None  # a line of one point is not seen
+    label = "best so far" if is_known.sum() > 1 else None  # a line of one point is not visible
     ink = pictures.choose_ink(axes)
     axes.plot(at[is_known], best[is_known], drawstyle="steps-post", color=ink, linewidth=1.8, label=label, zorder=3)
     found, value = result.order.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=ink, zorder=5)
     name = f"\N{BLACK STAR} best {value:.6g}, {pictures.name_trial(result, trial.number)}"
-    axes.annotate(  # above the axes, if no value is
+    axes.annotate(  # above the axes, where there are no values
         name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=ink
     )
 
@@ -310,8 +310,11 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
 class _Curve(NamedTuple):
     """The mean best value of several runs.
 
-    label: of the legend. trials: (t,), by the first of which every run has a value. mean: (t,). error: its standard
-    error (t,), None of one run. runs: their number.
+    label: text in the legend.
+    trials: (t,); all runs have a value by the first of these trials.
+    mean: (t,).
+    error: standard error of the mean (t,); None for one run.
+    runs: number of runs.
     """
 
     label: str
@@ -322,9 +325,9 @@ class _Curve(NamedTuple):
 
 
 def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
-    """Return trials (t,) from the first by which every result has a value, and best values (r, t).
+    """Return trials (t,), from the first trial by which every result has a value, and best values (r, t).
 
-    Raises ValueError if one has no value at all.
+    Raises ValueError if a result has no value.
     """
     curves = [[math.nan if s.best_value is None else s.best_value for s in result.incumbents] for result in results]
     if any(not curve or math.isnan(curve[-1]) for curve in curves):
@@ -336,7 +339,7 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
 
 
 def _group_by_method(results: object) -> dict[str, list[Result]]:
-    """Return the results of each curve by its name; raise TypeError if one has none, BostructError."""
+    """Return the results of each curve by its name; raise TypeError if a curve has no result, BostructError."""
     groups = results if isinstance(results, Mapping) else {"": results}
     named = {str(label): pictures.list_runs(str(label), group) for label, group in groups.items()}
     if not named or not all(named.values()):
@@ -356,7 +359,7 @@ def _mean_curve(label: str, group: list[Result]) -> _Curve:
 
 
 def _axis_values(curves: list[_Curve], beginning: int, direction: str, optimum: float | None) -> tuple[Array, Array]:
-    """Return all values of curves, and those that the axis must show: all after the initial phase."""
+    """Return all values of curves, and the values that the axis must show: all after the initial phase."""
     values = np.concatenate([curve.mean for curve in curves])
     longest = int(max(curve.trials[-1] for curve in curves))
     first = first_that_matters(beginning, longest)
@@ -369,14 +372,14 @@ def _axis_values(curves: list[_Curve], beginning: int, direction: str, optimum: 
 
 
 def _is_shared(curves: list[_Curve], beginning: int) -> bool:
-    """Return whether all curves are the same over the first trials, as they are from the same initial points."""
+    """Return whether all curves are equal in the first trials, because their initial points are the same."""
     early = [(curve.trials[curve.trials <= beginning], curve.mean[curve.trials <= beginning]) for curve in curves]
     at, mean = early[0]
     return all(np.array_equal(at, x) and np.allclose(mean, y, rtol=1e-9) for x, y in early) and len(at) > 0
 
 
 def _draw_curves(axes: Axes, curves: list[_Curve], shared: int) -> None:
-    """Draw all curves, what they share over the first trials once."""
+    """Draw all curves, their shared first trials only once."""
     stair: pictures.Look = {"drawstyle": "steps-post", "zorder": 3}
     if shared:
         at = curves[0].trials <= shared
@@ -406,7 +409,7 @@ def _draw_error(axes: Axes, curve: _Curve, own: BoolArray, number: int, count: i
 
 
 def _put_legend_beside(axes: Axes, curves: list[_Curve], direction: str) -> None:
-    """List the curves beside them, the best at the end first, with the mean there and its standard error."""
+    """Put a legend next to the axes, with the final means and their standard errors, the best first."""
     sign = 1.0 if direction == "minimize" else -1.0
     handles, labels = axes.get_legend_handles_labels()
     by_label = dict(zip(labels, handles, strict=True))

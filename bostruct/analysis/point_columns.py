@@ -1,4 +1,4 @@
-"""The variables of points as numbers on an axis, with a gap if a point lacks one."""
+"""The variables of points as numbers on an axis, with gaps for inactive variables."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 MOST_CATEGORIES = 24  # of a variable on an axis
-NAMED = 3  # of the variables that a picture leaves out
-LOG_LIST_RATIO = 10.0  # of numbers in a list, from which on their axis is logarithmic
+NAMED = 3  # names of hidden variables that a plot lists
+LOG_LIST_RATIO = 10.0  # ratio of numbers in a list from which their axis is logarithmic
 
 
 class PointColumn(NamedTuple):
     """One variable of n points on an axis.
 
-    name: of the variable, ``part.variable`` in a part.
-    places: on the axis (n,), NaN if a point lacks the variable.
+    name: name of the variable, ``part.variable`` in a part.
+    places: positions on the axis (n,), NaN if the variable is inactive.
     categories: the values at the places 0, 1, ...; empty if places are the numbers themselves.
     is_log: True if the axis is logarithmic.
     is_whole: True if all observed values are integers.
@@ -53,9 +53,9 @@ class PointTable(NamedTuple):
 
 
 def describe_hidden(names: Sequence[str]) -> str:
-    """Say which variables a picture leaves out, the first three by name.
+    """Return which variables a plot leaves out, the first three by name.
 
-    names: of the variables, at least one.
+    names: names of the variables, at least one.
     """
     shown = [shorten_label(name) for name in names[:NAMED]]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
@@ -65,11 +65,11 @@ def describe_hidden(names: Sequence[str]) -> str:
 def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] | None) -> PointTable:
     """Read the variables of trials.
 
-    trials: n of them, at least one.
-    names: of the variables, in the order wanted; None for all, but for those of one value beside others.
+    trials: n trials, at least one.
+    names: names of the variables, in order; None for all variables, except for fixed ones if others vary.
 
-    Raises BostructError for points that are not made of named variables and where none can be drawn, ValueError for an
-    unknown name and for none, TypeError for anything but names.
+    Raises BostructError if points have no named variables or no variable can be drawn, ValueError for an unknown name
+    or an empty list, TypeError for anything but names.
     """
     check_variable_names(names)
     points = [flatten_point(trial.point) for trial in trials]
@@ -81,7 +81,7 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     columns, left_out = [], []
     varied = [name for name in ordered if name not in variables or not variables[name].is_fixed] or ordered
     for name in varied if names is None else [name for name in names if name in known]:
-        values = [point.get(name, _ABSENT) for point in points]
+        values = [point.get(name, _INACTIVE) for point in points]
         column = _read_column(name, values, variables.get(name))
         if column is None:
             left_out.append(name)
@@ -92,15 +92,15 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     return PointTable(tuple(columns), tuple(left_out))
 
 
-_ABSENT = object()
+_INACTIVE = object()
 
 
 def flatten_point(point: object) -> dict[str, Any]:
-    """Return the variables of a point by name, those of a part under ``part.variable``; raise BostructError."""
+    """Return the variables of a point by name, ``part.variable`` for a variable of a part; raise BostructError."""
     if not isinstance(point, Mapping):
         raise BostructError(
-            f"result: expected points made of named variables, got {short_repr(point)}; the pictures of single "
-            "variables are for spaces"
+            f"result: expected points made of named variables, got {short_repr(point)}; plots of single variables "
+            "need a space"
         )
     if not any(issubclass(kind, Mapping) for kind in set(map(type, point.values()))):
         return {str(name): part for name, part in point.items()}
@@ -121,25 +121,25 @@ def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, objec
 
 
 def _read_column(name: str, values: list[Any], variable: Variable | None) -> PointColumn | None:
-    """Return the values on an axis; None if they are no numbers, and too many to list."""
-    present = [value for value in values if value is not _ABSENT]
+    """Return the values on an axis; None if they are not numbers, and too many to list."""
+    present = [value for value in values if value is not _INACTIVE]
     if all(_is_number(value) for value in present) and (variable is None or variable.ordered):
-        places = np.array([np.nan if value is _ABSENT else float(value) for value in values])
+        places = np.array([np.nan if value is _INACTIVE else float(value) for value in values])
         is_whole = all(isinstance(value, int | np.integer) for value in present)
         choices = () if variable is None else _list_choices(variable)
         return PointColumn(name, places, is_log=_is_logarithmic(variable, places), is_whole=is_whole, choices=choices)
     if variable is not None and variable.width > 1 and variable.size > MOST_CATEGORIES:
-        return None  # an order, a sequence: what was seen of it says little
+        return None  # a permutation or a sequence, whose few observed values are not informative
     categories = _list_categories(variable, present)
     if len(categories) > MOST_CATEGORIES:
         return None
     texts = {repr(value): place for place, value in enumerate(categories)}
-    places = [np.nan if value is _ABSENT else float(texts[repr(value)]) for value in values]
+    places = [np.nan if value is _INACTIVE else float(texts[repr(value)]) for value in values]
     return PointColumn(name, np.array(places), tuple(categories))
 
 
 def _list_choices(variable: Variable) -> tuple[float, ...]:
-    """Return the numbers of a list of them; empty for a range, and for a list of all integers of one."""
+    """Return the numbers of a variable with listed numbers; empty for a range, or if they are consecutive integers."""
     if "choices" not in variable.describe():
         return ()
     found: list[Any] = sorted(variable.present(row) for row in variable.enumerate().tolist())
@@ -152,7 +152,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_logarithmic(variable: Variable | None, places: Array) -> bool:
-    """Return whether numbers are on a logarithmic scale: declared so, or a list over several decades."""
+    """Return whether numbers are on a logarithmic scale: as declared, or for a list over a decade or more."""
     seen = places[~np.isnan(places)]
     if not len(seen) or np.min(seen) <= 0.0:
         return False
@@ -161,7 +161,7 @@ def _is_logarithmic(variable: Variable | None, places: Array) -> bool:
 
 
 def _list_categories(variable: Variable | None, present: list[Any]) -> list[Any]:
-    """Return all values of a variable of few, in its order; else those that occur, in the order that they came."""
+    """Return all values of a variable with few values, in its order; otherwise the observed values as they appeared."""
     if variable is not None and variable.size <= MOST_CATEGORIES:
         return [variable.present(row) for row in variable.enumerate().tolist()]
     return list({repr(value): value for value in present}.values())

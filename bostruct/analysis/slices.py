@@ -1,4 +1,4 @@
-"""The picture of values against each variable, with what the model expects on lines through the best point."""
+"""Plot of values against each variable, with the model's predictions on lines through the best point."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from bostruct.study.study import Study
 
-MOST_TICKS = 7  # numbers that are named on an axis of integers, or one by one on a logarithmic one
-LEAST_APART = 8  # such a share of a logarithmic axis between two numbers that are named
-MOST_LETTERS = 12  # of a category
-LETTER = 5.0  # points that a letter takes below an axis
-LINE = 10.0  # points that a line of letters takes
+MOST_TICKS = 7  # labeled numbers on an axis of integers, or individually on a logarithmic axis
+LEAST_APART = 8  # inverse of the minimum share of a logarithmic axis between two labeled numbers
+MOST_LETTERS = 12  # in the label of a category
+LETTER = 5.0  # width of a letter below an axis, in points
+LINE = 10.0  # height of a line of letters, in points
 STEEP = 1.5  # lines apart, below which slanted labels overlap
-GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
+GOLDEN = 0.6180339887498949  # its multiples modulo 1 are evenly spread: deterministic jitter
 INITIAL, CHOSEN = (
     ValueMark("initial", "#999999", "s", 16.0),
     ValueMark("chosen by the method", pictures.BLUE, size=16.0),
@@ -41,8 +41,8 @@ INITIAL, CHOSEN = (
 BROKEN = ValueMark("violates a constraint", pictures.GRAY, size=16.0, is_hollow=True)
 MOST_PANELS = 9
 ACROSS = 3  # panels in a row
-GRID = 48  # points of a line through the best point
-LEAST_WIDTH = 6.8  # inches, of which the title and the legend need most
+GRID = 48  # points on a line through the best point
+LEAST_WIDTH = 6.8  # inches, for the title and the legend
 
 
 def plot_slices(
@@ -54,19 +54,19 @@ def plot_slices(
     """Plot values against each variable, the most important first.
 
     A line with a 95% band is the model's posterior without noise, when one variable of the best point changes and the
-    others stay. It is missing without a model, and if no trial is feasible, as the title says. Categories are jittered.
-    Trials of the initial phase are gray, and the best is a star. Values outside are triangles at the border. Of more
-    than 2,000 trials 2,000 are drawn, chosen evenly by rank.
+    others stay. It is missing without a model, and if no trial is feasible; the title states this. Categories are
+    jittered. Trials of the initial phase are gray, and the best is a star. Values outside are triangles at the border.
+    At most 1,000 trials are drawn, chosen evenly by rank.
 
     Parameters
     ----------
     result : Result or Study
         A result or study over a space of named variables.
     names : sequence of str, optional
-        The variables to show. By default the 9 most important ones by `bostruct.importance`, those that are inactive at
-        the best point last.
+        The variables to show. By default, the 9 most important ones by `bostruct.importance`, with variables that are
+        inactive at the best point last.
     axes : array of matplotlib Axes, optional
-        One for each variable to draw on. By default those of a new figure.
+        Axes to draw on, one for each variable. By default, axes of a new figure.
     objective : int, default 0
         The position of the objective, from 0.
 
@@ -85,21 +85,21 @@ def plot_slices(
         If an argument is invalid.
     """
     result = pictures.require_result(result)
-    told = pictures.list_told(result, objective)
-    trials = pictures.thin_trials(result, told, objective, pictures.MOST_DRAWN)
+    completed = pictures.list_told(result, objective)
+    trials = pictures.thin_trials(result, completed, objective, pictures.MOST_DRAWN)
     table = read_columns(result, trials, names)
     best = find_best(result, trials, objective)
     columns = table.columns
     if names is None:
         try:
             shares = importance(result, objective=objective).main if len(columns) > 1 else {}
-        except BostructError:  # nothing can be said
+        except BostructError:  # too few trials, for example
             shares = {}
         columns = put_lacking_last(sort_by_share(columns, shares), best)
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
-    values = np.array([trial.values[objective] for trial in told])
+    values = np.array([trial.values[objective] for trial in completed])
     scale = choose_run_scale(result) if result.goals.n_objectives == 1 else choose_scale(values, np.empty(0))
     slices = {} if best is None else _predict_slices(result, shown, trials[best].point, objective)
     for panel, column in zip(panels, shown, strict=True):
@@ -111,7 +111,7 @@ def plot_slices(
         f"{pictures.name_objective(result, objective)}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9
     )
     what = "slices through the best" if slices else "values by variable"
-    note = [pictures.describe_limits(result), pictures.describe_thinning(trials, told)]
+    note = [pictures.describe_limits(result), pictures.describe_thinning(trials, completed)]
     pictures.set_title(
         panels[0], result, what, note="\n".join(filter(None, note)), has_second=bool(hidden) and len(panels) == 1
     )
@@ -123,10 +123,10 @@ def plot_slices(
 
 
 class Slice(NamedTuple):
-    """The expectations of the model if one variable of the best point changes.
+    """The model's predictions if one variable of the best point changes.
 
-    places: on the axis of the variable (n,).
-    mean, sd: of the values there (n,), NaN if the changed point is none of the space.
+    places: positions on the axis of the variable (n,).
+    mean, sd: posterior of the values (n,), NaN if the changed point is not in the space.
     """
 
     places: Array
@@ -137,11 +137,11 @@ class Slice(NamedTuple):
 def draw_panel(
     axes: Axes, column: PointColumn, trials: list[Trial], best: int | None, objective: int, found: Slice | None
 ) -> None:
-    """Draw the trials, the best of them, and what the model expects through it; triangles stand for what lies beyond.
+    """Draw the trials, the best trial, and the model's predictions through it; triangles mark values beyond the axis.
 
-    best: position of the best of them; None if none satisfies all constraints.
-    objective: to draw, its position from 0.
-    found: what the model expects; None without a model.
+    best: position of the best trial; None if no trial satisfies all constraints.
+    objective: position of the objective, from 0.
+    found: the model's predictions; None without a model.
     """
     values = np.array([trial.values[objective] for trial in trials])
     jitter = 0.28 * (2.0 * (np.arange(len(trials)) * GOLDEN % 1.0) - 1.0) if column.categories else 0.0
@@ -151,7 +151,7 @@ def draw_panel(
     if found is not None:
         _draw_slice(axes, column, found)
     is_dot = ~np.isnan(places)
-    is_dot[[] if best is None else best] = False  # which is a star
+    is_dot[[] if best is None else best] = False  # the best trial is a star
     for own, mark in ((is_kept & is_early, INITIAL), (is_kept & ~is_early, CHOSEN), (~is_kept, BROKEN)):
         mark_values(axes, places[own & is_dot], values[own & is_dot], mark)
     if best is not None and not np.isnan(column.places[best]):
@@ -163,14 +163,14 @@ def draw_panel(
 
 
 def put_slice_legend(panels: NDArray[np.object_]) -> None:
-    """Explain the marks of all panels below them."""
+    """Put a legend of the marks of all panels below them."""
     named: dict[str, Any] = {}
     drawn: list[Axes] = panels.ravel().tolist()
     for panel in drawn:
         handles, labels = panel.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
-    where: pictures.Look = {"loc": "outside lower center", "ncols": len(named)}
-    drawn[0].figure.legend(list(named.values()), list(named), frameon=False, fontsize=9, **where)
+    place: pictures.Look = {"loc": "outside lower center", "ncols": len(named)}
+    drawn[0].figure.legend(list(named.values()), list(named), frameon=False, fontsize=9, **place)
 
 
 def _draw_slice(axes: Axes, column: PointColumn, found: Slice) -> None:
@@ -203,13 +203,13 @@ def _name_places(axes: Axes, column: PointColumn) -> None:
 
 
 def _are_apart(seen: Array) -> bool:
-    """Return whether numbers stand far enough apart on a logarithmic axis to be named one by one."""
+    """Return whether numbers are far enough apart on a logarithmic axis for individual labels."""
     gaps = np.diff(np.log(seen))
     return len(gaps) == 0 or bool(gaps.min() * LEAST_APART >= gaps.sum())
 
 
 def _name_categories(axes: Axes, names: list[str]) -> None:
-    """Write names below their places: level, slanted if they are long, upright if they are many, too."""
+    """Write names below their places: horizontal, slanted if they are long, vertical if they are also many."""
     slot = 72.0 * axes.bbox.width / axes.figure.dpi / len(names)  # points
     crowded = LETTER * max(map(len, names)) > slot
     upright = crowded and slot < STEEP * LINE
@@ -220,7 +220,7 @@ def _name_categories(axes: Axes, names: list[str]) -> None:
 
 
 class _Line(NamedTuple):
-    """Points that differ from the best one in one variable: their places on its axis, and which of them are legal."""
+    """Points that differ from the best point in one variable: their places on its axis, and which are valid."""
 
     name: str
     places: Array
@@ -229,20 +229,20 @@ class _Line(NamedTuple):
 
 
 def sort_by_share(columns: Sequence[PointColumn], shares: Mapping[str, Effect]) -> list[PointColumn]:
-    """Sort variables by their share of the variance, the largest first and those without one last."""
+    """Sort variables by their share of the variance, the largest first, and variables without a share last."""
     return sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
 
 
 def put_lacking_last(columns: Sequence[PointColumn], best: int | None) -> list[PointColumn]:
-    """Move the variables that the best point lacks behind all others, for no slice goes through it there.
+    """Move the variables that are inactive at the best point behind all others, because they have no slice.
 
-    best: position of the best trial among those of the columns; None for none.
+    best: position of the best trial in the columns; None if there is no best trial.
     """
     return sorted(columns, key=lambda column: best is not None and bool(np.isnan(column.places[best])))
 
 
 def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.object_]:
-    """Return one axes a variable, those that are left over switched off in a figure of our own."""
+    """Return one axes per variable; in a new figure, the remaining axes are switched off."""
     if axes is not None:
         return pictures.take_panels(axes, count, f"one for each of {count} variables")
     across = min(count, ACROSS)
@@ -254,9 +254,9 @@ def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.obj
 
 
 def find_best(result: Result, trials: list[Trial], objective: int) -> int | None:
-    """Return the position of the best trial that satisfies all constraints; None if none does.
+    """Return the position of the best trial that satisfies all constraints; None if no trial does.
 
-    objective: that is compared, its position from 0.
+    objective: position of the objective to compare, from 0.
     """
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     feasible = [i for i, trial in enumerate(trials) if trial.is_feasible]
@@ -266,9 +266,9 @@ def find_best(result: Result, trials: list[Trial], objective: int) -> int | None
 def _predict_slices(
     result: Result, columns: Sequence[PointColumn], best: Mapping[str, Any], objective: int
 ) -> dict[str, Slice]:
-    """Return what the model expects on lines through the best point, by variable; of none without a model.
+    """Return the model's predictions on lines through the best point, by variable; empty without a model.
 
-    All lines are one prediction, for each conditions the model anew.
+    All lines are predicted together, because each prediction conditions the model again.
     """
     if result.model is None or result.domain is None or not result.domain.is_whole:
         return {}
@@ -299,7 +299,7 @@ def _lay_line(result: Result, column: PointColumn, best: Mapping[str, Any]) -> _
 
 
 def _list_slice_values(column: PointColumn) -> tuple[Array, list[Any]]:
-    """Return places on the axis and the values that stand for them: all categories, or numbers among those told."""
+    """Return places on the axis and their values: all categories, or numbers within the range of observed values."""
     if column.categories:
         return np.arange(len(column.categories), dtype=np.float64), list(column.categories)
     seen = np.unique(column.places[~np.isnan(column.places)])
@@ -318,7 +318,7 @@ def _list_slice_values(column: PointColumn) -> tuple[Array, list[Any]]:
 
 
 def _is_point(result: Result, point: Mapping[str, Any]) -> bool:
-    assert result.domain is not None  # asked before
+    assert result.domain is not None  # checked by the caller
     try:
         result.domain.parse(point)
     except PointError:

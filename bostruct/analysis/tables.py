@@ -7,21 +7,18 @@ from collections.abc import Sequence
 
 
 def format_number(value: float | None, digits: int = 6) -> str:
-    """Write a number in short; a dash for what is not there.
+    """Return a short text of a number; a dash for None and non-finite numbers.
 
-    value: None and what is not finite are not there.
-    digits: significant ones, at least 1.
+    digits: number of significant digits, at least 1.
     """
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
 
 
 def format_measured(value: float | None, error: float | None) -> tuple[str, str]:
-    """Write a number with as many digits as its standard error allows, and the error with two.
+    """Return the texts of a number with as many digits as its standard error allows, and of the error with two.
 
-    value: None and what is not finite are written as a dash.
-    error: at least 0; if it is None, 0 or not finite the number has six significant digits.
-
-    Returns both as text.
+    value: the number; None and non-finite numbers become a dash.
+    error: standard error, at least 0; if it is None, 0 or not finite, the number has six significant digits.
     """
     if value is None or not math.isfinite(value):
         return "-", "-"
@@ -37,16 +34,16 @@ def format_measured(value: float | None, error: float | None) -> tuple[str, str]
 
 
 def format_corner(corner: Sequence[float], digits: int = 6) -> str:
-    """Write up to which corner a hypervolume counts: ``up to the corner (0, 554)``.
+    """Return the reference point of a hypervolume as text: ``up to the corner (0, 554)``.
 
-    digits: significant ones of each, at least 1.
+    digits: number of significant digits, at least 1.
     """
     return f"up to the corner ({', '.join(format_number(number, digits) for number in corner)})"
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align columns: the first and those with letters to the left, numbers to the right."""
-    from bostruct.display import printable  # here: it brings numpy, which no help of a command needs
+    """Return an aligned table: columns of text to the left, columns of numbers to the right."""
+    from bostruct.display import printable  # local: it imports numpy, which the help of a command does not need
 
     rows = [[printable(cell) for cell in row] for row in rows]
     columns = list(zip(header, *rows, strict=True))
@@ -60,8 +57,8 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write header and rows as a Markdown table."""
-    from bostruct.display import printable  # here: it brings numpy, which no help of a command needs
+    """Return header and rows as a Markdown table."""
+    from bostruct.display import printable  # local: it imports numpy, which the help of a command does not need
 
     lines = [header, ["---"] * len(header), *([printable(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)

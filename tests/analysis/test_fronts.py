@@ -117,7 +117,7 @@ def test_a_title_names_the_run_and_the_axis_its_corner(result: bo.Result) -> Non
 
 def test_runs_of_other_goals_are_refused_in_words(result: bo.Result) -> None:
     three = bo.minimize(lambda _: (1.0, 1.0, 2.0), SPACE, 2, method="random", directions=["minimize"] * 3)
-    words = r"expected runs of equal goals, got minimize, maximize, w <= 6; and minimize, "
+    words = r"expected runs with equal goals, got minimize, maximize, w <= 6; and minimize, "
     with pytest.raises(ValueError, match=words):
         plot_hypervolume({"two": [result], "three": [three]})
     again = bo.minimize(both, SPACE, 4, method="random", seed=1, suggest_seconds=9.0, **GOALS)
@@ -158,7 +158,7 @@ def test_what_cannot_be_drawn_is_refused(draw: Callable, error: type[Exception],
 
 def test_a_single_objective_and_groups_that_are_no_lists_are_refused(result: bo.Result) -> None:
     single = bo.minimize(lambda point: float(point["a"]), SPACE, 3, method="random")
-    with pytest.raises(ValueError, match="expected one of several objectives"):
+    with pytest.raises(ValueError, match="expected a result with several objectives"):
         plot_front(single)
     for alone, told in ((result, "a Result"), (None, "None"), (5, "5"), ("x", "'x'")):
         with pytest.raises(TypeError, match=rf"results: expected a list of results for 'a', .*, got {told}$"):

@@ -53,7 +53,7 @@ def test_the_line_of_the_best_ends_at_a_trial_without_a_parent():
 def test_methods_without_parents_are_refused_in_words():
     study = bo.Study(SPACE, method="random", seed=0)
     study.optimize(lambda point: float(sum(point.values())), 4, progress=False)
-    with pytest.raises(BostructError, match="no trial of random records which trial it came from"):
+    with pytest.raises(BostructError, match="no trial of random records its parent"):
         plot_genealogy(study)
 
 

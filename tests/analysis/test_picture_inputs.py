@@ -88,5 +88,5 @@ def test_names_optima_and_single_objectives_are_checked():
         check_optimum("low")
     check_optimum(None)
     assert require_single("result", RESULT) is RESULT
-    with pytest.raises(BostructError, match=r"^result: the study has 2 objectives, and this picture is of one"):
+    with pytest.raises(BostructError, match=r"^result: the study has 2 objectives, and this plot shows only one"):
         require_single("result", BOTH)

@@ -30,7 +30,7 @@ def test_trials_lie_in_the_triangle_with_the_best_near_its_side(result):
 
 def test_a_space_without_three_parts_is_refused():
     other = bo.minimize(lambda point: point["x"], {"x": bo.Real(0, 1)}, n_trials=3, seed=0, method="random")
-    with pytest.raises(BostructError, match="a variable of three parts"):
+    with pytest.raises(BostructError, match="a variable with three parts"):
         plot_ternary(other)
 
 

@@ -104,11 +104,11 @@ def test_a_space_that_the_file_does_not_hold_is_given_by_its_problem(tmp_path):
     call("run", problem, "--trials", 16, "--storage", file)
     without, _ = render_file(str(file), None)
     assert "not drawn" not in without
-    assert "What needs all of the space is left out" in without
+    assert "because they need the whole space" in without
     call("report", file, "--problem", problem)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     check_page(page)
-    assert "What needs all" not in page
+    assert "need the whole space" not in page
     assert "Importances" in page
     assert as_json("show", file)["recommended"]["mean"] is None
     assert "--problem on the command line" in call("show", file).stdout
@@ -123,7 +123,7 @@ def test_a_space_itself_may_be_given_and_one_that_no_trial_is_in_is_refused(tmp_
     file, own = tmp_path / "r.db", f"{tmp_path / 'spaces_alone.py'}"
     call("run", f"{own}:problem", "--trials", 16, "--storage", file, "--name", "one")
     call("report", file, "--problem", f"{own}:space")
-    assert "What needs all" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "need the whole space" not in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert as_json("show", file, "--problem", f"{own}:space")["recommended"]["mean"] is not None
     (tmp_path / "r.html").unlink()
     for command in ("show", "report"):

@@ -66,7 +66,7 @@ def test_a_problem_gives_the_space_that_the_file_does_not_hold(tmp_path, monkeyp
     monkeypatch.setattr(WatchServer, "serve_forever", show_once)
     for line in ((), ("--problem", problem), ("--problem", problem.replace(":problem", ":space"))):
         call("watch", file, *line)
-    assert ["What needs all of the space is left out" in page for page in shown] == [True, False, False]
+    assert ["because they need the whole space" in page for page in shown] == [True, False, False]
     assert "--problem: of 12 trials of study " in call("watch", file, "--problem", "landscape", code=3).stderr
 
 

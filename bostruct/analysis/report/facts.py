@@ -1,4 +1,4 @@
-"""The facts of one run that its report tells, from a study or from a result alone."""
+"""The facts about one run for its report, from a study or from a result."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from bostruct.study.result import Result
 from bostruct.study.study import Study
 from bostruct.surrogates.fanova import Importances
 
-LEAST_FOR_IMPORTANCES = 10  # completed trials, below which a forest has nothing to tell
-LEAST_TOLD = 2  # completed trials, below which a picture of single variables shows nothing
-PAUSE = 60.0  # seconds without any running trial from which a study was not running
+LEAST_FOR_IMPORTANCES = 10  # completed trials that a forest needs
+LEAST_COMPLETED = 2  # completed trials that a plot of single variables needs
+PAUSE = 60.0  # seconds without any running trial, after which a study counts as paused
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run to report of.
+    """A run to report.
 
-    version: of bostruct that made the study; None for a result alone.
-    where: the name of the study's file, or the URL of its database; None for none.
+    version: the version of bostruct that created the study; None for a result.
+    where: the name of the study's file, or the URL of its database, if any.
     """
 
     name: str
@@ -60,50 +60,50 @@ class Run:
         return Counter(map(self.find_status, self.result.trials))
 
     def find_status(self, trial: Trial) -> str:
-        """Return the status of a trial; of one that runs, but nobody evaluates, that it waits."""
+        """Return the status of a trial; "waiting" if it runs, but no process evaluates it."""
         return "waiting" if trial.number in self.waiting else trial.status
 
     @cached_property
     def recommended(self) -> Recommendation | None:
-        """The recommended trial; None if no trial is the best."""
+        """The recommended trial; None if `has_best` is false."""
         return self.result.recommended if self.has_best else None
 
     @cached_property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front of several objectives, empty for one."""
+        """The Pareto front of several objectives; empty for one objective."""
         return () if self.is_single or not self.result.has_feasible else self.result.pareto_front
 
     @cached_property
     def importances(self) -> list[Importances]:
-        """The importances for each objective; none if there are too few trials, or no named choices."""
+        """The importances for each objective; empty if there are too few trials, or no named choices."""
         if len(self.result.list_completed()) < LEAST_FOR_IMPORTANCES:
             return []
         try:
             return [importance(self.result, objective=k) for k in range(self.result.goals.n_objectives)]
-        except BostructError:  # points that are not made of named choices, or a space that the file does not hold
+        except BostructError:  # points without named choices, or a space that the file does not contain
             return []
 
     @cached_property
     def sorted_variables(self) -> list[list[str]]:
         """The names of the variables that can be drawn on an axis, by objective: the most important first.
 
-        Those that the best point lacks come last. Of few trials there are none.
+        Variables that are inactive at the best point come last. With too few trials, the lists are empty.
         """
         found: list[list[str]] = []
         for objective in range(self.result.goals.n_objectives):
-            told = thin_trials(self.result, self.result.list_completed(), objective, MOST_DRAWN)
+            drawn = thin_trials(self.result, self.result.list_completed(), objective, MOST_DRAWN)
             try:
-                columns = read_columns(self.result, told, None).columns if len(told) >= LEAST_TOLD else ()
-            except BostructError:  # points that are not made of named variables
+                columns = read_columns(self.result, drawn, None).columns if len(drawn) >= LEAST_COMPLETED else ()
+            except BostructError:  # points without named variables
                 columns = ()
             shares = self.importances[objective].main if self.importances else {}
-            best = find_best(self.result, told, objective)
+            best = find_best(self.result, drawn, objective)
             found.append([column.name for column in put_lacking_last(sort_by_share(columns, shares), best)])
         return found
 
     @cached_property
     def left_out(self) -> LeftOutTrials | None:
-        """The predictions of each value without it; None for few trials, and without a Gaussian process."""
+        """The leave-one-out predictions; None for too few trials, and without a Gaussian process."""
         try:
             return self.result.cross_validate(0)
         except BostructError:
@@ -111,12 +111,12 @@ class Run:
 
     @cached_property
     def busy(self) -> Busy | None:
-        """The share of time that evaluations filled; None if none has finished."""
+        """The use of workers; None if no evaluation has finished."""
         return measure_busy(self.result.trials)
 
 
 def read_run(given: Study | Result) -> Run:
-    """Return the run of a study, or of a result alone; raise TypeError for anything else."""
+    """Return the run of a study or a result; raise TypeError for anything else."""
     if isinstance(given, Result):
         return Run("Result", given)
     if not isinstance(given, Study):
@@ -128,7 +128,7 @@ def read_run(given: Study | Result) -> Run:
 
 
 def write_point(point: object) -> dict[str, str]:
-    """Return the parts of a point in full, by the names of `flatten_point`; of a program, its choices."""
+    """Return the full text of the parts of a point by the names of `flatten_point`; of a program, of its choices."""
     named = point if isinstance(point, Mapping) else getattr(point, "trace", None)
     if not isinstance(named, Mapping):
         return {"point": in_full(point)}
@@ -138,8 +138,8 @@ def write_point(point: object) -> dict[str, str]:
 class Busy(NamedTuple):
     """The use of workers.
 
-    share: of the time of so many workers that evaluations filled, in [0, 1].
-    pauses: the number of times that no trial ran for longer than a minute.
+    share: share of the workers' time that evaluations filled, in [0, 1].
+    pauses: number of periods of more than a minute without a running trial.
     """
 
     workers: int
@@ -149,7 +149,7 @@ class Busy(NamedTuple):
 
 
 def measure_busy(trials: Sequence[Trial]) -> Busy | None:
-    """Measure the use of workers by the trials that have finished, added ones left out; None for none."""
+    """Measure the use of workers by the finished trials, excluding added trials; return None without such trials."""
     spans = [
         (trial.started, trial.finished)
         for trial in trials
@@ -159,7 +159,7 @@ def measure_busy(trials: Sequence[Trial]) -> Busy | None:
         return None
     starts, ends = np.sort(np.array(spans).T, axis=1)
     at_a_time = np.arange(1, len(starts) + 1) - np.searchsorted(ends, starts, side="right")
-    gaps = starts[1:] - ends[:-1]  # between the i-th end and the next start; idle only where nothing runs then
+    gaps = starts[1:] - ends[:-1]  # between the i-th end and the next start; idle only if nothing runs then
     idle = gaps[(at_a_time[1:] == 1) & (gaps > PAUSE)]
     seconds, workers = float(ends[-1] - starts[0] - idle.sum()), int(max(at_a_time.max(), 1))
     filled = float(sum(end - start for start, end in spans))

@@ -1,4 +1,4 @@
-"""One page of HTML about runs, which needs nothing from elsewhere; with its style and script."""
+"""One self-contained HTML page about runs, with its style and script."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from bostruct.output_files import write_output
 from bostruct.study.result import Result
 from bostruct.study.study import Study
 
-Sections: TypeAlias = list[tuple[str, list[Html]]]  # a title and its parts each
-SHORT = frozenset({"Best points", "Model", "Importances", "Limits", "Failures", "Time"})  # two side by side
-MOST_RUNS = 12  # told in full in one page
+Sections: TypeAlias = list[tuple[str, list[Html]]]  # title and parts of each section
+SHORT = frozenset({"Best points", "Model", "Importances", "Limits", "Failures", "Time"})  # shown side by side
+MOST_RUNS = 12  # described in full in one page
 
 
 def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write an HTML report of a run, with text, plots and tables.
 
-    The page needs no network and no other file. Without matplotlib it has no plots. Tables of very many trials hold the
-    best and the last ones.
+    The page needs no network and no other file. Without matplotlib it has no plots. Tables of very many trials contain
+    only the best and the last trials.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], 
 def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, script: str = "") -> str:
     """Return the page of some runs.
 
-    note: above the runs; None for none.
+    note: content above the runs, if any.
     """
     title = title or (runs[0].name if runs else "No study")
-    told = [_list_sections(run) for run in runs[:MOST_RUNS]]
-    main = element("main", note or "", *_write_runs(runs, told), id="main", tabindex="-1")
-    header = element("header", element("h1", title), _write_links(runs, told))
+    contents = [_list_sections(run) for run in runs[:MOST_RUNS]]
+    main = element("main", note or "", *_write_runs(runs, contents), id="main", tabindex="-1")
+    header = element("header", element("h1", title), _write_links(runs, contents))
     scripts = Html(SORT + script)
     source = "'self'" if script else "'none'"
     policy = f"default-src 'none'; img-src data:; style-src {_hash_text(STYLE)}; script-src {_hash_text(scripts)}; "
@@ -83,15 +83,15 @@ def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, 
 
 
 def _hash_text(text: str) -> str:
-    """Return the source of a policy that allows one inline text alone."""
+    """Return the source expression of a Content-Security-Policy that allows only this inline text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _write_links(runs: Sequence[Run], told: Sequence[Sections]) -> Html:
-    """Write links to the sections of the only run, or to the runs."""
+def _write_links(runs: Sequence[Run], contents: Sequence[Sections]) -> Html:
+    """Return links to the sections of a single run, or to the runs."""
     links = [(run.name, f"#run-{i}") for i, run in enumerate(runs[:MOST_RUNS])]
     if len(runs) == 1:
-        links = [(title, f"#{_anchor(0, title)}") for title, _ in told[0]]
+        links = [(title, f"#{_anchor(0, title)}") for title, _ in contents[0]]
     items = (element("li", element("a", cut_end(title, 60), href=href)) for title, href in links)
     return element("nav", element("ul", *items), aria_label="Contents") if links else Html("")
 
@@ -100,29 +100,29 @@ def _anchor(position: int, title: str) -> str:
     return f"run-{position}-{title.lower().replace(' ', '-')}"
 
 
-def _write_runs(runs: Sequence[Run], told: Sequence[Sections]) -> list[Html]:
+def _write_runs(runs: Sequence[Run], contents: Sequence[Sections]) -> list[Html]:
     if not runs:
         return [element("p", "The file holds no study.")]
     if len(runs) == 1:
-        return _write_sections(0, told[0], "h2")
+        return _write_sections(0, contents[0], "h2")
     pages = [_tabulate_runs(runs)]
-    for i, (run, sections) in enumerate(zip(runs, told, strict=False)):
+    for i, (run, sections) in enumerate(zip(runs, contents, strict=False)):
         title = element("h2", run.name, id=f"run-{i}")
         pages.append(element("section", title, *_write_sections(i, sections, "h3"), aria_labelledby=f"run-{i}"))
     return pages
 
 
 def _write_sections(position: int, sections: Sections, heading: str) -> list[Html]:
-    told = []
+    written = []
     for title, parts in sections:
         anchor = _anchor(position, title)
         inside = element(heading, title, id=anchor), *parts
-        told.append(element("section", *inside, aria_labelledby=anchor, class_="short" if title in SHORT else None))
-    return told
+        written.append(element("section", *inside, aria_labelledby=anchor, class_="short" if title in SHORT else None))
+    return written
 
 
 def _tabulate_runs(runs: Sequence[Run]) -> Html:
-    """Write one row for each run: its method, goals, trials and best value."""
+    """Return a table with one row for each run: its method, goals, trials and best value."""
     cut = f" The first {MOST_RUNS} are described below; --name shows another." if len(runs) > MOST_RUNS else ""
     rows = []
     for run in runs:
@@ -136,7 +136,7 @@ def _tabulate_runs(runs: Sequence[Run]) -> Html:
 
 
 def _list_sections(run: Run) -> Sections:
-    """Return the sections of a run, a title and its parts each; those without parts are left out."""
+    """Return the sections of a run with their titles; sections without parts are left out."""
     result = run.result
     model, modules = tables.tabulate_model(run), tables.tabulate_modules(run)
     sections: Sections = [

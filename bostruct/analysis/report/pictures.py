@@ -1,4 +1,4 @@
-"""The pictures of a report: a table to which a line adds one, and their form in the page."""
+"""The plots of a report: one entry per plot in a table, and their HTML."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from bostruct.study.history import Trial
 MOST_BARS = 15
 MOST_SLICES = 4
 MOST_COLUMNS = 10  # of parallel coordinates
-MOST_ROWS = 3  # objectives that have a row each
-MOST_MARKS = 400  # in one artist; more are drawn as pixels, for each mark costs 100 bytes
-WIDE, NARROW = 9.0, 5.4  # inches: across the page, and half of it
+MOST_ROWS = 3  # objectives with a row each
+MOST_MARKS = 400  # in one artist; more are drawn as pixels, because each mark costs 100 bytes
+WIDE, NARROW = 9.0, 5.4  # inches: full and half width of the page
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bostruct"}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def draw_pictures(run: Run) -> list[Html]:
-    """Draw what there is to draw of a run, each as a figure with its title and a text in its place.
+    """Return all plots of a run, each as a figure with a title and an alternative text.
 
-    Without matplotlib a paragraph says how to get it.
+    Without matplotlib, return a paragraph about its installation.
     """
     try:
         optional_import("matplotlib", "plot")
@@ -50,12 +50,12 @@ def draw_pictures(run: Run) -> list[Html]:
 
 
 def _frame(picture: Picture, run: Run) -> Html | None:
-    """Return a picture with its title, a word if it cannot be drawn, None if there is nothing to draw."""
+    """Return a plot with its title; a note if it cannot be drawn; None if there is nothing to draw."""
     try:
         if not picture.is_drawn(run):
             return None
         text, source = printable(picture.describe(run)), _draw_svg(picture, run)
-    except Exception as error:  # told text can be what no font and no axis can take; the tables still have all of it
+    except Exception as error:  # fonts and axes may not support some text or values; the tables still show all of it
         return element("p", f"{picture.title}: not drawn: {error!r}", class_="note")
     image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
     scroll = {"class_": "wide", "role": "region", "tabindex": "0", "aria_label": picture.title}
@@ -64,10 +64,10 @@ def _frame(picture: Picture, run: Run) -> Html | None:
 
 
 def _draw_svg(picture: Picture, run: Run) -> str:
-    """Return the picture as SVG in base64, the same for the same run."""
+    """Return a plot as base64 SVG, deterministic for a run."""
     mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of glyphs that the font lacks, and browsers have
+        warnings.simplefilter("ignore", UserWarning)  # about glyphs that the font lacks, but browsers have
         figure = figures.Figure(figsize=picture.size(run), layout="constrained")
         picture.draw(run, figure)
         figure.patch.set_alpha(0.0)  # the page is dark or light
@@ -82,9 +82,9 @@ def _draw_svg(picture: Picture, run: Run) -> str:
 
 
 class Picture(NamedTuple):
-    """A picture of a run.
+    """A plot of a run.
 
-    is_drawn: tells whether a run has what the picture shows.
+    is_drawn: returns whether a run has the data of the plot.
     """
 
     title: str
@@ -95,17 +95,17 @@ class Picture(NamedTuple):
 
 
 def count_rows(run: Run) -> int:
-    """Return the number of objectives that have a row in pictures of variables."""
+    """Return the number of objectives with a row in plots of variables."""
     return min(run.result.goals.n_objectives, MOST_ROWS)
 
 
-def _say_objectives(run: Run) -> str:
+def _describe_rows(run: Run) -> str:
     n = run.result.goals.n_objectives
     return "" if n == 1 else f" A row for each of the {'first ' if n > MOST_ROWS else ''}{count_rows(run)} objectives."
 
 
 def count_bars(run: Run) -> int:
-    """Return the number of bars in a row of the picture of importances."""
+    """Return the number of bars in a row of the plot of importances."""
     return min(len(run.importances[0].main), MOST_BARS) if run.importances else 0
 
 
@@ -117,11 +117,11 @@ def draw_importances(run: Run, figure: Any) -> None:
 
 
 def describe_importances(run: Run) -> str:
-    """Say in words what the picture of importances shows."""
+    """Return the alternative text of the plot of importances."""
     first = list(tables.clean_names(run.importances[0]).main.items())[:3]
-    said = ", ".join(f"{name} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
+    largest = ", ".join(f"{name} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
     bars = "Bars of the share of the variance that each variable explains by itself"
-    return f"{bars}. The largest: {said}.{_say_objectives(run)}"
+    return f"{bars}. The largest: {largest}.{_describe_rows(run)}"
 
 
 def draw_slices(run: Run, figure: Any) -> None:
@@ -135,14 +135,14 @@ def draw_slices(run: Run, figure: Any) -> None:
 
 
 def describe_slices(run: Run) -> str:
-    """Say in words what the slices show."""
+    """Return the alternative text of the slices."""
     names = [cut_end(name, tables.LONGEST_EFFECT) for name in run.sorted_variables[0][:MOST_SLICES]]
-    said = f"Observed values against each of {', '.join(names)}, the most important first"
+    text = f"Observed values against each of {', '.join(names)}, the most important first"
     if run.recommended is not None and run.recommended.mean is not None:
-        said += ", and what the model expects where this variable of the best point changes, with its 95% interval"
+        text += ", and the model's predictions if this variable of the best point changes, with 95% intervals"
     count = len(run.result.list_completed())
-    some = f" {MOST_DRAWN:,} of {count:,} trials are drawn, evenly by rank." if count > MOST_DRAWN else ""
-    return f"{said}.{some}{_say_objectives(run)}"
+    drawn = f" {MOST_DRAWN:,} of {count:,} trials are drawn, evenly by rank." if count > MOST_DRAWN else ""
+    return f"{text}.{drawn}{_describe_rows(run)}"
 
 
 def draw_parallel_coordinates(run: Run, figure: Any) -> None:
@@ -152,28 +152,28 @@ def draw_parallel_coordinates(run: Run, figure: Any) -> None:
 
 
 def describe_parallel_coordinates(run: Run) -> str:
-    """Say in words what the parallel coordinates show."""
+    """Return the alternative text of the parallel coordinates."""
     names = run.sorted_variables[0]
     shown = names[:MOST_COLUMNS]
     which = f"the {len(shown)} most important of {len(names)} variables" if len(names) > len(shown) else "its variables"
     count = len(run.result.list_completed())
-    some = f"{MOST_DRAWN_LINES:,} of " if count > MOST_DRAWN_LINES else ""
-    said = f"A line for each of {some}{pluralize(count, 'completed trial')} through {which}"
-    said += f" ({', '.join(cut_end(name, tables.LONGEST_EFFECT) for name in shown)}) to its value, better up."
-    return f"{said} Better trials are darker, the best one is thick.{_say_objectives(run)}"
+    drawn = f"{MOST_DRAWN_LINES:,} of " if count > MOST_DRAWN_LINES else ""
+    text = f"A line for each of {drawn}{pluralize(count, 'completed trial')} through {which}"
+    text += f" ({', '.join(cut_end(name, tables.LONGEST_EFFECT) for name in shown)}) to its value, better up."
+    return f"{text} Better trials are darker, and the best trial is thick.{_describe_rows(run)}"
 
 
 def _describe_history(run: Run) -> str:
     values = [step.best_value for step in run.result.incumbents if step.best_value is not None]
-    said = f"Values of {pluralize(len(run.result.list_completed()), 'completed trial')} in the order of completion"
-    return f"{said}, and the best so far, which goes from {values[0]:.6g} to {values[-1]:.6g}."
+    text = f"Values of {pluralize(len(run.result.list_completed()), 'completed trial')} in the order of completion"
+    return f"{text}, and the best so far, which goes from {values[0]:.6g} to {values[-1]:.6g}."
 
 
 def _describe_front(run: Run) -> str:
     goals = run.result.goals
     ranges = [(min(own), max(own)) for own in zip(*(trial.values for trial in run.front), strict=True)]
-    said = [f"{goals.name_objective(k)} from {low:.6g} to {high:.6g}" for k, (low, high) in enumerate(ranges)]
-    return f"Completed trials by their first two objectives. The front of {len(run.front)} has {', '.join(said)}."
+    listed = [f"{goals.name_objective(k)} from {low:.6g} to {high:.6g}" for k, (low, high) in enumerate(ranges)]
+    return f"Completed trials by their first two objectives. The front of {len(run.front)} has {', '.join(listed)}."
 
 
 def _describe_hypervolume(run: Run) -> str:
@@ -183,15 +183,15 @@ def _describe_hypervolume(run: Run) -> str:
 
 def _list_ancestors(run: Run) -> list[Trial]:
     """Return the best trial and its ancestors; empty if no parents are recorded."""
-    told = run.result.list_completed()
-    return list_ancestors(run.result.best_trial, told) if run.has_best and list_pairs(told) else []
+    completed = run.result.list_completed()
+    return list_ancestors(run.result.best_trial, completed) if run.has_best and list_pairs(completed) else []
 
 
 def _describe_genealogy(run: Run) -> str:
-    line, told = _list_ancestors(run), run.result.list_completed()
-    said = f"A line from each of {pluralize(len(list_pairs(told)), 'trial')} to the trial that it is a change of."
+    line, completed = _list_ancestors(run), run.result.list_completed()
+    text = f"A line from each of {pluralize(len(list_pairs(completed)), 'trial')} to its parent."
     path = ", ".join(str(trial.number) for trial in line[1:]) or "none"
-    return f"{said} The best is trial {line[0].number}; the trials that it came from, the last first: {path}."
+    return f"{text} The best is trial {line[0].number}; its ancestors, the parent first: {path}."
 
 
 def find_architecture(point: object) -> Any:
@@ -263,18 +263,18 @@ PICTURES = (
         lambda run: (WIDE, 4.2 * count_rows(run)),
     ),
     Picture(
-        "Genealogy: which trial each is a change of",
+        "Genealogy: each trial and its parent",
         lambda run: bool(_list_ancestors(run)),
         lambda run, figure: plot_genealogy(run.result, figure.subplots()),
         _describe_genealogy,
     ),
     Picture(
-        "Calibration, each trial left out in turn",
+        "Calibration by leave-one-out predictions",
         lambda run: run.recommended is not None and run.recommended.mean is not None and run.left_out is not None,
         _draw_calibration,
         lambda run: (
-            f"Observed values of {pluralize(len(run.left_out.numbers) if run.left_out else 0, 'trial')} against what a "
-            "model predicts of each from the others, with 95% intervals, and residuals beside a normal distribution."
+            f"Observed values of {pluralize(len(run.left_out.numbers) if run.left_out else 0, 'trial')} against their "
+            "leave-one-out predictions, with 95% intervals, and standardized residuals by trial."
         ),
         lambda _: (WIDE, 4.2),
     ),

@@ -1,4 +1,4 @@
-"""The story of a run in sentences."""
+"""A description of a run in sentences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ORIGINS = {
 
 
 def tell_story(run: Run) -> list[Html]:
-    """Return the paragraphs: what was searched, how, what failed, what was found, what the model expects."""
+    """Return paragraphs about the search, its trials and failures, the best trial and the model's predictions."""
     paragraphs = (_tell_search(run), _tell_trials(run), _tell_best(run), _tell_end(run))
     return [element("p", *_join(sentences)) for paragraph in paragraphs if (sentences := list(paragraph))]
 
@@ -42,15 +42,15 @@ def _join(sentences: Sequence[object]) -> Iterator[object]:
 
 
 def format_time(seconds: float) -> str:
-    """Write a moment as date and time in UTC."""
+    """Return a time as date and time in UTC."""
     try:
         return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (OverflowError, OSError, ValueError):  # told by somebody whose clock is beyond the calendar
+    except (OverflowError, OSError, ValueError):  # a user's clock beyond the calendar
         return f"{seconds:g} s since 1970"
 
 
 def format_seconds(seconds: float) -> str:
-    """Write a duration in the unit that people would choose.
+    """Return a duration in the usual unit for its size.
 
     seconds: at least 0.
     """
@@ -61,9 +61,9 @@ def format_seconds(seconds: float) -> str:
 
 
 def describe_space(domain: Domain | None) -> str:
-    """Say in words what a space is made of.
+    """Return a short description of a space.
 
-    domain: of the points; None if it is not known.
+    domain: domain of the points; None if unknown.
     """
     if domain is not None and domain.parts:
         return f"a space of {pluralize(len(domain.parts), 'part')}"
@@ -89,13 +89,13 @@ def _tell_search(run: Run) -> Iterator[object]:
     yield element("b", result.method)
     yield f"with seed {result.seed}."
     if result.domain is not None and not result.domain.is_whole:
-        yield "What needs all of the space is left out: importances and the model."
-        yield f"To have them, {GIVE_SPACE}."
+        yield "Importances and the model are left out, because they need the whole space."
+        yield f"To include them, {GIVE_SPACE}."
     if limits := result.goals.limits:
-        yield f"A good trial keeps {pluralize(len(limits), 'limit')}: {', '.join(map(str, limits))}."
+        yield f"A feasible trial satisfies {pluralize(len(limits), 'constraint')}: {', '.join(map(str, limits))}."
     note = next((trial.info["auto"] for trial in result.trials if "auto" in trial.info), None)
     if note is not None:
-        yield f"Of the methods that auto has, it took this one: {note}."
+        yield f"The method auto has chosen: {note}."
     if run.n_changes:
         yield f"The space was changed {pluralize(run.n_changes, 'time')} on the way."
 
@@ -105,22 +105,22 @@ def _tell_trials(run: Run) -> Iterator[object]:
     if not result.trials:
         yield "There is no trial yet."
         return
-    said = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status])
-    yield f"There {'is' if len(result.trials) == 1 else 'are'} {pluralize(len(result.trials), 'trial')}: {said}."
+    listed = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status])
+    yield f"There {'is' if len(result.trials) == 1 else 'are'} {pluralize(len(result.trials), 'trial')}: {listed}."
     if counts["waiting"]:
-        yield "A waiting trial has its point, and no process evaluates it; the next one that asks is handed it."
+        yield "A waiting trial has its point, but no process evaluates it; the next process that asks receives it."
     origins = Counter(trial.choice for trial in result.trials)
     yield "Points were: " + ", ".join(f"{n:,} {ORIGINS.get(name, name)}" for name, n in origins.items()) + "."
     broken = sum(bool(trial.broken) for trial in result.trials)
     if broken:
-        yield f"Of the completed trials {broken:,} break a limit."
+        yield f"{pluralize(broken, 'completed trial')} violated a constraint."
     reasons = count_reasons(result.trials).most_common(1)
     if reasons:
         reason, n = reasons[0]
         quoted = element("q", cut_end(reason, 200))
         yield element("span", f"The most frequent reason for no value, in {pluralize(n, 'trial')}: ", quoted, ".")
     if result.n_unread:
-        yield f"{pluralize(result.n_unread, 'trial')} cannot be read in the space that the study now has."
+        yield f"{pluralize(result.n_unread, 'trial')} cannot be read in the current space of the study."
 
 
 def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
@@ -129,14 +129,14 @@ def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a text that is not empty; an empty text if all are."""
+    """Return the first nonempty line of a text; an empty text if all lines are empty."""
     return (text.strip().splitlines() or [""])[0]
 
 
 def cut_end(text: str, limit: int) -> str:
-    """Cut a text that is too long for its place; an ellipsis says so.
+    """Cut a text that is too long, and end it with an ellipsis.
 
-    limit: the most characters, at least 1.
+    limit: maximum number of characters, at least 1.
     """
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
@@ -144,25 +144,25 @@ def cut_end(text: str, limit: int) -> str:
 def _tell_best(run: Run) -> Iterator[object]:
     result = run.result
     if run.front:
-        yield f"The Pareto front has {pluralize(len(run.front), 'trial')}, of which none is better in all objectives."
+        yield f"The Pareto front has {pluralize(len(run.front), 'trial')}; no other trial dominates one of them."
         return
     if not run.has_best:
         if run.counts["completed"]:
             yield "No completed trial satisfies all constraints."
         elif result.trials:
-            yield "No trial has a value, so that there is no best one."
+            yield "No trial has a value, so there is no best trial."
         return
     best = result.best_trial
     position = result.order.index(best.number) + 1
     ending = f", of trial {best.number}{tell_stop(best)}."
     yield element("span", "The best observed value is ", element("b", f"{best.value:.10g}"), ending)
     later = len(result.order) - position
-    brought = f"{pluralize(later, 'later trial')} brought nothing better." if later else "it is the last."
-    yield f"It was the {write_ordinal(position)} of {len(result.order):,} to finish; {brought}"
+    rest = f"{pluralize(later, 'later trial')} brought nothing better." if later else "it is the last."
+    yield f"It was the {write_ordinal(position)} of {len(result.order):,} to finish; {rest}"
     found = run.recommended
     if found is not None and found.mean is not None:
         same = "the same trial" if found.trial.number == best.number else f"trial {found.trial.number}"
-        yield f"The model recommends {same}, where it expects {found.mean:.6g} without noise"
+        yield f"The model recommends {same}, whose predicted value without noise is {found.mean:.6g}"
         yield f"(95% interval {found.low:.6g} to {found.high:.6g})."
 
 

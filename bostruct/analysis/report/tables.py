@@ -22,11 +22,11 @@ MOST_COLUMNS = 60
 MOST_FRONT = 100
 MOST_REASONS = 20
 MOST_EFFECTS = 50
-LEAST_CLEAR_SHARE = 0.01  # forests give smaller ones to variables without any effect
+LEAST_CLEAR_SHARE = 0.01  # variables without any effect have smaller shares
 MOST_RULES = 5  # constraints that are named
-LONGEST_EFFECT = 40  # characters of a variable's name beside its share
-LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; the best points have all
-CLASSES = {"began": "w", "status": "s"}  # of columns: never broken into lines, wide enough for a reason
+LONGEST_EFFECT = 40  # characters of a variable's name next to its share
+LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; unlimited for best points
+CLASSES = {"began": "w", "status": "s"}  # CSS classes of columns: never broken into lines, wide enough for a reason
 MOST_CELLS = 60_000  # about 1 MB
 LEAST_ROWS, MOST_ROWS = 100, 1000
 LONGEST_CELL = 120  # characters of a part of a point
@@ -40,22 +40,22 @@ def write_table(
     numeric: Sequence[int] = (),
     sort: bool = False,
 ) -> Html:
-    """Write a table whose cells are told by their row and column, in a region that scrolls.
+    """Return a scrollable table whose cells are labeled by row and column headers.
 
-    sort: whether a script may offer to sort it.
+    sort: whether the table can be sorted by a script.
     """
     head = element("tr", *(element("th", cut_end(title, LONGEST_TITLE), scope="col") for title in header))
     kinds = ["n" if position in numeric else CLASSES.get(title) for position, title in enumerate(header)]
     classes = [{} if kind is None else {"class_": kind} for kind in kinds[1:]]
     lines = []
-    for name, *told in rows:
-        cells = (element("td", cell, **own) for cell, own in zip(told, classes, strict=True))
+    for name, *values in rows:
+        cells = (element("td", cell, **own) for cell, own in zip(values, classes, strict=True))
         lines.append(element("tr", element("th", name, scope="row", class_=kinds[0]), *cells))
     return _scroll(caption, "sortable" if sort else None, element("thead", head), element("tbody", *lines))
 
 
 def write_facts(caption: str, facts: Iterable[tuple[str, object]]) -> Html:
-    """Write names and what they stand for, a row each.
+    """Return a table of names and their values.
 
     facts: (name, text).
     """
@@ -64,13 +64,13 @@ def write_facts(caption: str, facts: Iterable[tuple[str, object]]) -> Html:
 
 
 def _scroll(caption: str, kind: str | None, *parts: Html) -> Html:
-    """Return a table in a region that scrolls."""
+    """Return a table in a scrollable region."""
     table = element("table", element("caption", caption), *parts, class_=kind)
     return element("div", table, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
 def format_value(value: object, digits: int = 6) -> str:
-    """Write a number in short, a dash for None.
+    """Return a short text of a number, a dash for None.
 
     value: a number or None.
     """
@@ -78,7 +78,7 @@ def format_value(value: object, digits: int = 6) -> str:
 
 
 def tabulate_best(run: Run) -> Html:
-    """Write the best observed point beside the recommended one, whole."""
+    """Return a table of the complete best observed point and the recommended point."""
     best, found = run.result.best_trial, run.recommended
     trials = {"best observed": best}
     if found is not None and found.trial.number != best.number:
@@ -97,7 +97,7 @@ def tabulate_best(run: Run) -> Html:
 
 
 def tabulate_modules(run: Run) -> Html | None:
-    """Write the modules of the program to recommend, in the order of computation; None if the points are none."""
+    """Return a table of the recommended program's modules, in computation order; None if points are not programs."""
     trial = run.recommended.trial if run.recommended is not None else next(iter(run.front), None)
     nodes = getattr(None if trial is None else trial.point, "nodes", None)
     if trial is None or not isinstance(nodes, Sequence):
@@ -112,7 +112,7 @@ def tabulate_modules(run: Run) -> Html | None:
 
 
 def tabulate_front(run: Run) -> Html:
-    """Write the trials of the Pareto front, with their values and points."""
+    """Return a table of the trials of the Pareto front, with their values and points."""
     goals, shown = run.result.goals, run.front[:MOST_FRONT]
     points = [write_point(trial.point) for trial in shown]
     names = list(dict.fromkeys(name for point in points for name in point))[:MOST_COLUMNS]
@@ -127,7 +127,7 @@ def tabulate_front(run: Run) -> Html:
 
 
 def tabulate_limits(run: Run) -> Html:
-    """Write each limit with the share of completed trials that keep it."""
+    """Return a table of the constraints, with the share of completed trials that satisfy each."""
     completed, rows = run.result.list_completed(), []
     for limit in run.result.goals.limits:
         kept = sum(limit.name not in trial.broken for trial in completed)
@@ -137,7 +137,7 @@ def tabulate_limits(run: Run) -> Html:
 
 
 def tabulate_reasons(run: Run) -> Html:
-    """Write the reasons why trials have no value, most frequent first."""
+    """Return a table of the reasons why trials have no value, most frequent first."""
     counts = count_reasons(run.result.trials)
     cut = f", the {MOST_REASONS} most frequent of {len(counts):,}" if len(counts) > MOST_REASONS else ""
     rows = [[cut_end(reason, 500), f"{n:,}"] for reason, n in counts.most_common(MOST_REASONS)]
@@ -145,14 +145,14 @@ def tabulate_reasons(run: Run) -> Html:
 
 
 def clean_names(found: Importances) -> Importances:
-    """Return importances with names that fit beside bars; equal ones are told apart by their position."""
+    """Return importances with names that fit next to bars; a position distinguishes equal names."""
     names = [cut_end(printable(name), LONGEST_EFFECT) for name in found.main]
     distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
     return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)))
 
 
 def tabulate_effects(found: Importances, caption: str) -> Html:
-    """Write the share of each variable, and mark those whose spread is as large, and those that may be chance."""
+    """Return a table of the share of each variable; mark small shares, and shares no larger than their spread."""
     rows = []
     for name, one in list(found.main.items())[:MOST_EFFECTS]:
         clear = "below 1%" if one.share < LEAST_CLEAR_SHARE else "unsure" if one.is_vague else "yes"
@@ -162,7 +162,7 @@ def tabulate_effects(found: Importances, caption: str) -> Html:
 
 
 def tabulate_model(run: Run) -> Html | None:
-    """Write what the model of the method expects; None if there is nothing to say."""
+    """Return a table of the predictions of the method's model; None if it is empty."""
     facts: list[tuple[str, object]] = []
     if (found := run.recommended) is not None:
         facts.append(("recommended", f"trial {found.trial.number}, {found.why}"))
@@ -177,7 +177,7 @@ def tabulate_model(run: Run) -> Html | None:
 
 
 def tabulate_time(run: Run) -> Html:
-    """Write how long choosing and evaluating took, and how busy the workers were."""
+    """Return the durations of suggestions and evaluations, and how busy the workers were."""
     trials = run.result.trials
     suggest = [trial.info["suggest_seconds"] for trial in trials if "suggest_seconds" in trial.info]
     spent = [t.seconds for t in trials if t.seconds is not None and t.origin != "added"]
@@ -191,13 +191,13 @@ def tabulate_time(run: Run) -> Html:
         return table
     pauses = f", {pluralize(busy.pauses, 'pause')} of more than a minute left out" if busy.pauses else ""
     share = f"{100 * busy.share:.0f}%"
-    said = f"At most {pluralize(busy.workers, 'trial')} ran at a time. Evaluations filled {share} of the time of "
-    said += f"{pluralize(busy.workers, 'worker')} over {format_seconds(busy.seconds)}{pauses}."
-    return Html(table + element("p", said))
+    text = f"At most {pluralize(busy.workers, 'trial')} ran at a time. Evaluations filled {share} of the time of "
+    text += f"{pluralize(busy.workers, 'worker')} over {format_seconds(busy.seconds)}{pauses}."
+    return Html(table + element("p", text))
 
 
 def tabulate_origin(run: Run) -> Html:
-    """Write what made the study, and how to open it again."""
+    """Return a table of the origin of the study, and how to open it again."""
     result = run.result
     facts: list[tuple[str, object]] = [
         ("method", result.method),
@@ -213,7 +213,7 @@ def tabulate_origin(run: Run) -> Html:
 
 
 def tabulate_space(run: Run) -> Html:
-    """Write the variables of the space with their values, or the space as a whole."""
+    """Return a table of the variables of the space with their values, or the space as a whole."""
     domain = run.result.domain
     if parts := {} if domain is None else domain.variables or domain.parts:
         rows = [[cut_end(name, LONGEST_NAME), cut_end(str(one), 500)] for name, one in parts.items()]
@@ -222,7 +222,7 @@ def tabulate_space(run: Run) -> Html:
 
 
 def _name_rules(domain: Domain | None) -> str:
-    """Return the number of the constraints of a space and the names of the first, empty without any."""
+    """Return the number of constraints of a space and the names of the first ones; empty without constraints."""
     rules = () if domain is None else domain.constraints
     if not rules:
         return ""
@@ -234,7 +234,7 @@ def _name_rules(domain: Domain | None) -> str:
 
 
 def tabulate_trials(run: Run) -> Html:
-    """Write the trials, a row each; of many the best and the last."""
+    """Return a table of the trials; of many trials, only the best and the last."""
     trials, goals = run.result.trials, run.result.goals
     values = list(goals.names) or (["value"] if run.is_single else [f"value {k}" for k in range(goals.n_objectives)])
     limits = [limit.name for limit in goals.limits]
@@ -263,7 +263,7 @@ def _caption(n_trials: int, n_shown: int, n_names: int) -> str:
 
 
 def _choose_trial_rows(run: Run, most: int) -> Sequence[Trial]:
-    """Return the trials to show: the best and the last ones if there are too many, by number."""
+    """Return the trials to show, by number; if there are too many, only the best and the last."""
     result = run.result
     if len(result.trials) <= most:
         return result.trials

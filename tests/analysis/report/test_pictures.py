@@ -117,7 +117,7 @@ def test_texts_say_what_pictures_of_variables_and_ancestors_show(evolved, both):
         line.append(study.trials[line[-1].info["parent"]])
     assert len(line) > 1
     path = ", ".join(str(trial.number) for trial in line[1:])
-    assert f"The best is trial {line[0].number}; the trials that it came from, the last first: {path}." in html
+    assert f"The best is trial {line[0].number}; its ancestors, the parent first: {path}." in html
     assert both.count("A row for each of the 2 objectives.") == 3
 
 

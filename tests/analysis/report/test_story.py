@@ -28,9 +28,9 @@ def test_the_story_of_a_search():
 
 def test_the_story_tells_failures_limits_and_the_future():
     said = read(*tell_story(read_run(make_hostile())))
-    assert "A good trial keeps 1 limit:" in said
+    assert "A feasible trial satisfies 1 constraint:" in said
     assert "24 completed, 6 failed" in said
-    assert "break a limit" in said
+    assert "violated a constraint" in said
     assert "The most frequent reason for no value, in 2 trials:" in said
 
 
@@ -50,7 +50,7 @@ def test_the_model_is_told_where_there_is_one():
     assert found is not None
     assert found.mean is not None
     said = read(*tell_story(run), tabulate_model(run) or "", tabulate_best(run))
-    assert f"where it expects {found.mean:.6g} without noise" in said
+    assert f"whose predicted value without noise is {found.mean:.6g}" in said
     assert f"{found.low:.6g} to {found.high:.6g}" in said
     assert re.search(r"noise [\d.e-]+ of the variance of the values", said)
 
