@@ -106,7 +106,7 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
 
 
 def _mark_beyond(axes: Axes, found: LeftOutTrials, is_inside: NDArray[np.bool_]) -> None:
-    """Mark values beyond the ends of what was told by triangles at the border, as high as they were predicted."""
+    """Mark values beyond the axis by triangles at the border, at the heights of their predictions."""
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     for is_out, place, marker in ((found.told < low, low, "<"), (found.told > high, high, ">")):
         heights = np.clip(found.mean[is_out], bottom, top)
@@ -115,7 +115,7 @@ def _mark_beyond(axes: Axes, found: LeftOutTrials, is_inside: NDArray[np.bool_])
 
 
 def _limit_predictions(axes: Axes, found: LeftOutTrials, low: float, high: float) -> None:
-    """Show the intervals as far as they do not flatten the means."""
+    """Limit the y axis, so that long intervals do not flatten the means."""
     span = high - low
     ends = float(np.min(found.mean - HALF_WIDTH * found.sd)), float(np.max(found.mean + HALF_WIDTH * found.sd))
     axes.set_ylim(min(low, max(ends[0], low - 0.5 * span)), max(high, min(ends[1], high + 0.5 * span)))

@@ -50,7 +50,7 @@ def _list_problems(as_json: bool) -> None:
     for group in dict.fromkeys(entry["group"] for entry in described):
         click.echo(f"{group}\n")
         click.echo(f"{_table_of([entry for entry in described if entry['group'] == group])}\n")
-    click.echo("With the default parameters. `bostruct problems NAME` says more, and lists the parameters.")
+    click.echo("With the default parameters. `bostruct problems NAME` shows details, and lists the parameters.")
     for name, why in broken.items():
         click.echo(f"left out: {name}: {why}", err=True)
 
@@ -76,7 +76,7 @@ def _table_of(described: list[Facts]) -> str:
 
 
 def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
-    """Describe the problems of installed packages; those that cannot be loaded are listed with the reason."""
+    """Describe the problems of installed packages; list the ones that cannot be loaded with the reason."""
     from bostruct import plugins
     from bostruct.problems import registry
 
@@ -194,9 +194,10 @@ def _describe_one(spec: str, as_json: bool) -> None:
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the tables as Markdown.")
 @json_option
 def methods(as_markdown: bool, as_json: bool) -> None:
-    """List the methods, and which domains each searches: `auto`, models, cheap evaluations first, without a model.
+    """List the methods, and the domains that each supports.
 
-    Methods of installed packages come last (entry points `bostruct.methods`).
+    The order is: `auto`, methods with a model, methods that start with cheap evaluations, methods without a model, and
+    methods of installed packages (entry points `bostruct.methods`).
 
     \b
     Examples:
@@ -211,7 +212,7 @@ def methods(as_markdown: bool, as_json: bool) -> None:
         for name in list_names():
             try:
                 found[name] = coverage(name)
-            except (TypeError, ValueError) as error:  # of another package
+            except (TypeError, ValueError) as error:  # from another package
                 broken[name] = error_text(error)
     if as_json:
         described = {n: {"summary": summary(n), "refused": refused} for n, refused in found.items()}
@@ -225,7 +226,7 @@ def methods(as_markdown: bool, as_json: bool) -> None:
     rows = [[f"`{name}`" if as_markdown else name, *(cells[row[d]] for d in domains)] for name, row in found.items()]
     show = format_markdown if as_markdown else format_table
     notes = [f"{i}. {why}" for i, why in enumerate(reasons, start=1)]
-    click.echo("\n".join([show(["method", *domains], rows), "", "Refused, with these words:", "", *notes]))
+    click.echo("\n".join([show(["method", *domains], rows), "", "Not supported, with these errors:", "", *notes]))
 
 
 def summary(name: str) -> str:

@@ -27,7 +27,7 @@ OPTIONAL = {  # package that a plain install includes, but the core does not nee
     "gpytorch": "no kernels for GPyTorch and BoTorch (bostruct.integrations.gpytorch)",
 }
 EXTRAS = {  # extra -> what is lost without it
-    "plot": "no pictures, and no CIFAR-10 from folders of images",
+    "plot": "no plots, and no CIFAR-10 from folders of images",
     "pandas": "no data frames (to_dataframe)",
     "sat": "no proof of the optimum of a MaxSAT file by the solver RC2 (prove_optimum)",
     "botorch": "no BoTorch for the kernels of bostruct.integrations.gpytorch",
@@ -37,7 +37,7 @@ EXTRAS = {  # extra -> what is lost without it
     "rdkit": "no candidates from SMILES strings (Candidates.from_smiles)",
     "dask": "no trials on a cluster of Dask (docs/scaling.md)",
     "ray": "no trials on Ray, and no searcher for Ray Tune (bostruct.integrations.ray and ray_tune)",
-    "mpi": "no trials on ranks of MPI; an MPI library is needed, too (docs/scaling.md)",
+    "mpi": "no trials on ranks of MPI, which also need an MPI library (docs/scaling.md)",
     "loky": "no trials on pools of loky (docs/scaling.md)",
     "submitit": "no trials as jobs of SLURM (bostruct.integrations.submitit)",
     "postgresql": 'no studies in a PostgreSQL database (storage="postgresql://...")',
@@ -47,7 +47,7 @@ LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols
 
 
 @click.command()
-@click.option("--all", "shows_all", is_flag=True, help="Say of each optional package what it is for.")
+@click.option("--all", "shows_all", is_flag=True, help="Explain the use of each optional package.")
 @click.option("--compile", "compiles", is_flag=True, help="First compile the loops of all models, for later runs.")
 @json_option
 def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
@@ -179,7 +179,7 @@ def pot_warnings() -> list[str]:
     size = sum(file.stat().st_size for file in files if file.exists())
     if size <= LARGEST_POT and not found.version.startswith("0.9.7"):
         return []
-    return [f"POT {found.version} takes {size / 1e6:.0f} MB; pip install 'POT>=0.9.4,!=0.9.7.*' brings a smaller build"]
+    return [f"POT {found.version} takes {size / 1e6:.0f} MB; pip install 'POT>=0.9.4,!=0.9.7.*' takes less"]
 
 
 def self_test() -> Facts:
@@ -197,16 +197,16 @@ def self_test() -> Facts:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "doctor.db" if has_posix() else None
             with Study(problem.space, method="auto", seed=0, storage=path) as study:
-                told = kept = study.optimize(problem, 13, progress=False)
+                result = stored = study.optimize(problem, 13, progress=False)
             if path is not None:
                 with Study.load(path, read_only=True) as study:
-                    kept = study.result
-        chosen = sum(trial.origin == "model" for trial in told.trials)
-        if [t.value for t in told.trials] != [t.value for t in kept.trials] or not chosen:
+                    stored = study.result
+        chosen = sum(trial.origin == "model" for trial in result.trials)
+        if [t.value for t in result.trials] != [t.value for t in stored.trials] or not chosen:
             return {"ok": False, "why": f"stored trials differ, or no point came from the model ({chosen})"}
-    except Exception as error:  # any error of an installation is to be reported
+    except Exception as error:  # any error of an installation must be reported
         return {"ok": False, "why": f"{type(error).__name__}: {error}"}
-    return {"ok": True, "seconds": perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
+    return {"ok": True, "seconds": perf_counter() - began, "trials": len(result.trials), "from_model": chosen}
 
 
 def compile_loops() -> None:
@@ -246,4 +246,4 @@ def _name_absent(found: Facts) -> tuple[str, str]:
     absent = [name for name, number in found["versions"].items() if number is None and name in OPTIONAL]
     absent += [extra for extra, present in found["extras"].items() if not present]
     what = f"not installed: {', '.join(absent)}; " if absent else ""
-    return "optional", f"{what}bostruct doctor --all says what each is for"
+    return "optional", f"{what}bostruct doctor --all explains each"

@@ -32,7 +32,7 @@ PAGE_HEADERS = HEADERS | {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-OPEN_AGAIN = "Open the address that bostruct watch printed, by typing or pasting it: it holds the token."
+OPEN_AGAIN = "Open the address that bostruct watch printed, by typing or pasting it: it contains the token."
 
 
 class Page(NamedTuple):
@@ -68,7 +68,7 @@ class WatchServer(GuardedServer):
 class _PageHandler(GuardedHandler):
     """One request and its response, on a separate connection."""
 
-    server: WatchServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it
+    server: WatchServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the server that created it
     headers_sent = PAGE_HEADERS
 
     def do_GET(self) -> None:
@@ -170,9 +170,9 @@ async function refresh() {
         show(await answer.text());
         say(`This page follows the file. Last change seen ${new Date().toLocaleTimeString()}.`);
       } else if (answer.status === 401) {
-        say('The watch was started anew: open the address that it printed.', true);
-      } else if (answer.status !== 304) say(`The watch answers ${answer.status}.`, true);
-    } catch { say('The watch does not answer: this page shows what was last seen.', true); }
+        say('bostruct watch was restarted: open the address that it printed.', true);
+      } else if (answer.status !== 304) say(`bostruct watch responded with status ${answer.status}.`, true);
+    } catch { say('bostruct watch does not respond: this page shows the last state.', true); }
   }
   setTimeout(refresh, 2000);
 }
@@ -183,7 +183,7 @@ refresh();
 class LivePage:
     """The page about a file of studies.
 
-    name: of one study; None for all, or with a space for the only one.
+    name: name of one study; None for all studies, or for the only study if a space is given.
 
     Raises UsageError; StorageError if the file cannot be read at first. Later read errors are shown above the last
     page.
@@ -199,7 +199,7 @@ class LivePage:
         self._page = self._write(self._read_runs())
 
     def read(self) -> Page:
-        """Return the current page; if it is being rendered or was just rendered, the last one."""
+        """Return the current page, or the last one if a page is being rendered or was just rendered."""
         if self._busy.acquire(blocking=False):
             try:
                 if monotonic() >= self._due and (now := self._look()) != self._seen:
@@ -220,10 +220,10 @@ class LivePage:
         began = monotonic()
         try:
             runs, note, seen = self._read_runs(), None, now
-        # also for a half-written file or one without matching studies: read after a pause
+        # also for a half-written file or a file without matching studies: read again after a pause
         except (BostructError, OSError, click.ClickException) as error:
-            said = f"The file cannot be read now: {error_text(error)}. Below is what was last read."
-            runs, note, seen = self._runs, element("p", said, class_="alert", role="alert"), None
+            message = f"The file cannot be read now: {error_text(error)}. Below is the last version that was read."
+            runs, note, seen = self._runs, element("p", message, class_="alert", role="alert"), None
         self._page = self._write(runs, note)
         self._seen = seen if now is not None else None
         self._due = monotonic() + max(LEAST_PAUSE, (monotonic() - began) * (1 / SHARE - 1))

@@ -72,7 +72,7 @@ SPACES = (
     "nasnet",
     "wrs-cnn",
 )
-SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, trains it again, and says its test error."""
+SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, retrains it, and prints its test error."""
 
 import json
 
@@ -89,12 +89,12 @@ if __name__ == "__main__":
     print(network.to_text())
     print(f"test error {{found.mean:.4f}} +- {{found.error:.4f}} over 5 seeds")
 '''
-SOURCE = '''"""The network that `bostruct nas {dataset}` found, in torch alone; best.pt has its weights:
+SOURCE = '''"""The network that `bostruct nas {dataset}` found, in plain torch; best.pt has its weights:
 
     network = Network().eval()
     network.load_state_dict(torch.load("best.pt"))
 
-In training an input was (x - mean) / scale, where x is {unit}, and
+In training, an input was (x - mean) / scale, where x is {unit}, and
 
     mean, scale = {mean}, {scale}
 """
@@ -105,22 +105,22 @@ In training an input was (x - mean) / scale, where x is {unit}, and
 @click.command()
 @click.argument("dataset", type=click.Choice(DATASETS))
 @click.option(
-    "--space", type=click.Choice(SPACES), default="chains", show_default=True, help="cifar10: what is searched."
+    "--space", type=click.Choice(SPACES), default="chains", show_default=True, help="cifar10: the search space."
 )
-@click.option("--method", type=click.Choice(NAS_METHODS), help="By default the paper's of the space, else nasbot.")
-@click.option("--trials", type=click.IntRange(1), help="In all; by default those of the space's paper, else 40.")
-@click.option("--workers", type=click.IntRange(1), help="Processes that train; by default 2, or one for each device.")
+@click.option("--method", type=click.Choice(NAS_METHODS), help="By default the method of the space's paper, or nasbot.")
+@click.option("--trials", type=click.IntRange(1), help="Total number; by default as in the space's paper, or 40.")
+@click.option("--workers", type=click.IntRange(1), help="Training processes; by default 2, or one for each device.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--data",
     metavar="FOLDER",
-    help="cifar10: its files, or folders train/CLASS and test/CLASS of images; synthetic makes images up.",
+    help="cifar10: its files, or folders train/CLASS and test/CLASS of images; synthetic generates images.",
 )
-@click.option("--download", is_flag=True, help="cifar10: fetch what is not in the folder of --data (163 MB).")
+@click.option("--download", is_flag=True, help="cifar10: download missing files to the folder of --data (163 MB).")
 @click.option(
     "--protocol",
     type=click.Choice(PROTOCOL_NAMES),
-    help="cifar10: how networks are trained; by default as the space's paper does, else fast.",
+    help="cifar10: how networks are trained; by default as in the space's paper, or fast.",
 )
 @click.option(
     "--scale",
@@ -128,9 +128,9 @@ In training an input was (x - mean) / scale, where x is {unit}, and
     default=1.0,
     help="cifar10: multiplies images, epochs, trials, filters and units, for a CPU; 0.02 takes minutes.",
 )
-@click.option("--epochs", type=click.IntRange(1), help="Of each training; by default those of the data set's recipe.")
+@click.option("--epochs", type=click.IntRange(1), help="Epochs per training; by default from the data set's recipe.")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, or cuda:1 for the second GPU.")
-@click.option("--devices", metavar="NAMES", help="Of the workers in turn: all GPUs by all, or cuda:0,cuda:1.")
+@click.option("--devices", metavar="NAMES", help="Devices of the workers: all for all GPUs, or cuda:0,cuda:1.")
 @click.option(
     "--layers", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Layers of your own, as Python."
 )
@@ -138,7 +138,7 @@ In training an input was (x - mean) / scale, where x is {unit}, and
 @click.option(
     "--storage",
     type=file_to_write,
-    help="A SQLite file, or postgresql://...; the same line then goes on where it stopped.",
+    help="A SQLite file, or postgresql://...; the same command resumes it.",
 )
 @overwrite_option
 @failures_option
@@ -167,14 +167,14 @@ def nas(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Search a network: convolutional ones for digits and cifar10, perceptrons for diabetes.
+    """Search for a network: convolutional networks for digits and cifar10, perceptrons for diabetes.
 
-    For cifar10, --space searches the space of a paper, by its method, recipe and number of trials unless others are
-    given: see docs/nas.md.
+    For cifar10, --space searches the space of a paper, by default with its method, recipe and number of trials: see
+    docs/nas.md.
 
-    Leaves best.json, best.png, convergence.png, network.py (the best network in torch alone; a program has none),
+    Writes best.json, best.png, convergence.png, network.py (the best network in plain torch, unless it is a program),
     best.pt (its weights) and retrain.py, which builds and trains it again.
-    A file of --layers defines FAMILY, BUILDERS and, if you like, POOL: see docs/nas.md.
+    A file of --layers defines FAMILY, BUILDERS and optionally POOL: see docs/nas.md.
 
     \b
     Examples:
@@ -189,7 +189,7 @@ def nas(
     with plain_errors():
         label = None if storage is None else open_place(storage).label
         check_outputs({str(folder / name): kind for name, kind in FILES.items()}, overwrite=overwrite)
-    with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
+    with plain_errors("" if label is None else f"The same command resumes the study in {label}."):
         optional_import("torch")
         from bostruct.nas.searches import average_test_error, guessing_error, retrain, retrain_networks
         from bostruct.study.progress import trial_bar
@@ -199,9 +199,9 @@ def nas(
         changed: Facts = {"epochs": epochs, "device": device, "devices": devices, "layers": layers}
         search = _build_search(dataset, data, download, chosen, changed)
         method, n_trials, domain = method or search.method, trials or search.trials, search.domain()
-        asked: Facts = {"method": published_searcher(search, method, domain), "seed": seed, "storage": storage}
-        asked |= {"name": f"nas {search.title} {method} seed={seed}", "initial_points": list(search.initial) or None}
-        with Study(domain, **asked) as study, trial_bar("trials", study, n_trials, progress) as show:
+        of_study: Facts = {"method": published_searcher(search, method, domain), "seed": seed, "storage": storage}
+        of_study |= {"name": f"nas {search.title} {method} seed={seed}", "initial_points": list(search.initial) or None}
+        with Study(domain, **of_study) as study, trial_bar("trials", study, n_trials, progress) as show:
             _make_folder(folder)  # after the storage is open, and before training
             n_workers = workers or (2 if search.devices is None else len(search.devices))
             how: Facts = {"workers": n_workers, "max_initial_failures": max_initial_failures}
@@ -230,7 +230,7 @@ def _describe_search(search: Search, result: Result) -> Facts:
 
 
 def published_searcher(search: Search, method: str, domain: Any) -> str | Searcher:
-    """Return a method with the settings of the paper whose space is searched, or the name if there are none.
+    """Return a method with the settings of the space's paper, or only its name if the paper has none.
 
     search: its number of trials, not --trials, sets the number of random points, so that a command can be resumed.
     """
@@ -263,11 +263,11 @@ def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts,
     own = {"protocol": None, "space": "chains", "scale": 1.0}
     if dataset != "cifar10" and (data is not None or download or chosen != own):
         named = "--data, --download, --space, --scale and --protocol"
-        raise click.UsageError(f"{named} are of cifar10 alone; {dataset} needs none of them")
+        raise click.UsageError(f"{named} are only for cifar10; {dataset} needs none of them")
     if dataset == "cifar10" and data is None:
         raise click.UsageError(f"cifar10 needs --data FOLDER. {cifar.HOW_TO_OBTAIN}")
     if changed["device"] == "cuda" and not torch.cuda.is_available():
-        raise click.UsageError("--device cuda: torch finds no such device here")
+        raise click.UsageError("--device cuda: torch finds no GPU")
     names = changed["devices"]
     try:
         check_device(changed["device"])
@@ -308,7 +308,7 @@ def _write_file(folder: Path, overwrite: bool, name: str, content: str | bytes) 
 
 
 def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) -> list[str]:
-    """Write the files; plots only if matplotlib is installed."""
+    """Write the files, and plots if matplotlib is installed."""
     from bostruct.analysis.plots import draw_picture
     from bostruct.contracts import MissingExtra
     from bostruct.domains.architecture.drawing import plot_architecture
@@ -323,7 +323,7 @@ def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) 
         if isinstance(best, Architecture):
             pictures["best.png"] = plot_architecture(best)
     except MissingExtra as error:
-        click.echo(f"no pictures: {error}", err=True)
+        click.echo(f"no plots: {error}", err=True)
         pictures = {}
     return files + [write(name, draw_picture(axes, "png")) for name, axes in pictures.items()]
 
@@ -331,7 +331,7 @@ def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) 
 def _write_network(search: Search, trained: list[Trained], folder: Path, overwrite: bool) -> list[str]:
     """Write the weights of the training with the least validation error, and the network as source code.
 
-    Programs and custom layers have no source code; the weights are then those of `to_torch`.
+    Programs and custom layers have no source code; the weights then belong to the module of `to_torch`.
     """
     import torch
 
@@ -373,5 +373,5 @@ def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: Re
         ("files", " ".join(summary["files"])),
     ]
     lines = best.to_text().splitlines()
-    chosen = [line for line in lines if line.startswith("chosen: ")]  # of a program; they determine its modules
+    chosen = [line for line in lines if line.startswith("chosen: ")]  # in a program, these lines determine its modules
     return "\n".join([format_pairs(rows), "", "The best network:", "", *(chosen or lines)])

@@ -37,7 +37,7 @@ relabel_option = click.option(
 progress_option = click.option(
     "--progress/--no-progress",
     default=None,
-    help="A progress bar on stderr; by default where that is a terminal.",
+    help="Show a progress bar on stderr; by default if that is a terminal.",
 )
 
 
@@ -72,7 +72,7 @@ timeout_option = click.option(
     "--timeout",
     type=FiniteRange(0.0),
     metavar="SECONDS",
-    help="Begin no trial after so many seconds of a run; running trials finish. A resumed run has all of it again.",
+    help="Start no trial after so many seconds of a run; running trials finish. A resumed run has the full time again.",
 )
 patience_option = click.option(
     "--patience",
@@ -83,8 +83,8 @@ patience_option = click.option(
 space_option = click.option(
     "--problem",
     metavar="PROBLEM",
-    help="Has the space of the study, where the file does not hold all of it: functions, Python objects. A problem as "
-    "of `run`, or module:name or file.py:name of the space itself.",
+    help="The space of the study, if the file does not contain all of it (functions, Python objects): a problem as for "
+    "`run`, or module:name or file.py:name of the space itself.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
 FOLDERS = re.compile(r".*[/\\]")  # the folders of a path, which differ between machines
@@ -95,7 +95,7 @@ NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that are no
 def check_folder(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
     """Return a path after checking that its folder exists; raises BadParameter.
 
-    path: of a file to write; None if the option was not given. A leading `~` is the home directory.
+    path: path of a file to write; None if the option was not given. A leading `~` is the home directory.
     """
     del context
     if path is None:
@@ -109,7 +109,7 @@ def check_folder(context: click.Context, option: click.Parameter, path: str | No
 def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
     """Return a path after checking its folder and its file type; raises BadParameter.
 
-    path: of a plot to write; None if the option was not given.
+    path: path of a plot to write; None if the option was not given.
     """
     if path is not None and not path.endswith(PICTURES):
         raise click.BadParameter(f"expected a file that ends in {', '.join(PICTURES)}; got {path}", param=option)
@@ -141,7 +141,7 @@ def check_outputs(outputs: Mapping[str | None, str], *, overwrite: bool) -> None
 
 
 class StorageRefused(click.ClickException):
-    """Storage that is locked, foreign, damaged, or holds something else."""
+    """Storage that is locked, foreign, damaged, or contains something else."""
 
     exit_code = STORAGE_REFUSED
 
@@ -205,13 +205,13 @@ def _show_log() -> Iterator[None]:
 def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> Callable[..., None]:
     """Return a `warnings.showwarning` that prints warnings of these types as notes, and passes others to `show`."""
 
-    def show_note(message: Warning | str, kind: type[Warning], *where: Any) -> None:
+    def show_note(message: Warning | str, kind: type[Warning], *location: Any) -> None:
         if issubclass(kind, categories):
             from bostruct.display import printable_lines
 
             click.echo(f"Note: {printable_lines(str(message))}", err=True)
         else:
-            show(message, kind, *where)
+            show(message, kind, *location)
 
     return show_note
 
@@ -241,7 +241,7 @@ def add_relabel(spec: str, relabel: int | None) -> str:
     if relabel is None:
         return spec
     if "relabel=" in spec:
-        raise click.UsageError(f"--relabel: {spec} says relabel= already")
+        raise click.UsageError(f"--relabel: {spec} contains relabel= already")
     return f"{spec}{',' if ':' in spec else ':'}relabel={relabel}"
 
 
@@ -286,7 +286,7 @@ def load_problem(spec: str) -> AnyProblem:
 def name_on_record(problem: AnyProblem) -> str:
     """Return the stored name of a problem, without the folders of files in it.
 
-    problem: any; a custom one has its name on the command line, such as ``folder/mine.py:problem``.
+    problem: any problem; a custom one has its name on the command line, such as ``folder/mine.py:problem``.
     """
     from bostruct.outcome import storable
     from bostruct.problems.registry import ENTRIES, PARAMETER_STARTS
@@ -295,12 +295,12 @@ def name_on_record(problem: AnyProblem) -> str:
     if entry not in ENTRIES:
         return storable(FOLDERS.sub("", problem.name))
     parts = (one.partition("=") for one in PARAMETER_STARTS.split(settings))
-    told = ",".join(name + sign + FOLDERS.sub("", value) for name, sign, value in parts)
-    return storable(f"{entry}:{told}" if settings else entry)
+    without_folders = ",".join(name + sign + FOLDERS.sub("", value) for name, sign, value in parts)
+    return storable(f"{entry}:{without_folders}" if settings else entry)
 
 
 def load_space(spec: str | None) -> Domain | None:
-    """Return a space, or that of a problem; None if none is given; raises the errors of `load_problem`.
+    """Return a space, or the space of a problem; None if none is given; raises the errors of `load_problem`.
 
     spec: a problem, as on the command line, or ``module:name`` of a space or of a dict of variables.
     """
@@ -331,7 +331,7 @@ def _import_space(spec: str, given: object) -> Domain:
 def load_to_read(place: Storage, name: str | None, space: Domain | None = None) -> Study:
     """Open a study for reading only.
 
-    name: of the study; None for the only one in the storage.
+    name: name of the study; None for the only study in the storage.
     space: the space of --problem; None for the stored space.
 
     Raises StorageError, also if the study has trials but none of them is valid in the given space.

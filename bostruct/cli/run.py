@@ -63,15 +63,15 @@ PICTURE = "convergence.png"
     type=click.IntRange(1),
     default=100,
     show_default=True,
-    help="Total number of finished trials, those of earlier runs of the same line included.",
+    help="Total number of finished trials, including earlier runs of the same command.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--storage", type=file_to_write, help="A SQLite file, or postgresql://...; the same line then goes on.")
+@click.option("--storage", type=file_to_write, help="A SQLite file, or postgresql://...; the same command resumes it.")
 @click.option(
     "--name", help="Name of the study in the file of --storage; by default made of problem, method, seed and config."
 )
 @relabel_option
-@click.option("--config", type=int, metavar="C", help="Begin with this published set of initial points.")
+@click.option("--config", type=int, metavar="C", help="Start with this published set of initial points.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that evaluate.")
 @click.option("--until-optimum", is_flag=True, help="Stop once the proven optimum is reached.")
 @click.option(
@@ -82,7 +82,7 @@ PICTURE = "convergence.png"
 @click.option(
     "--stop-trials",
     type=click.Choice(["median", "halving"]),
-    help="End trials that lag behind, of an objective that reports values on its way: by the median rule, or by "
+    help="Stop trials that lag behind, if the objective reports intermediate values: by the median rule, or by "
     "successive halving.",
 )
 @click.option("--repeats", is_flag=True, help="Let the method evaluate a point again if the objective is noisy.")
@@ -118,8 +118,8 @@ def run(
 ) -> None:
     """Optimize a problem.
 
-    PROBLEM is one of `bostruct problems`, or module:name, or file.py:name, of your own: a bostruct.Problem, an object
-    with objective and space, or a function that returns one. The method may be module:name, too.
+    PROBLEM is a name from `bostruct problems`, or module:name or file.py:name of your own: a bostruct.Problem, an
+    object with objective and space, or a function that returns one. The method may also be module:name.
 
     \b
     Examples:
@@ -155,7 +155,7 @@ def run(
     with plain_errors():
         label = None if storage is None else open_place(storage).label
         check_outputs({plot: "picture"}, overwrite=overwrite)
-    with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
+    with plain_errors("" if label is None else f"The same command resumes the study in {label}."):
         result, summary = _execute(loaded, goals, of_study, trials, of_run, progress, as_json, plot, overwrite)
     _print_summary(result, summary, as_json)
     if not result.n_completed:
@@ -223,11 +223,11 @@ def format_summary(summary: Facts, result: Result) -> str:
         ("trials", f"{summary['trials']}: {counts}{stopped}"),
         *list_findings(summary, result, with_points=True),
         *_judged_rows(summary, result),
-        ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
+        ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} per suggestion (median)"),
         ("stopped", summary["stopped"]),
     ]
     if summary["unread"]:
-        rows.append(("no data", f"{pluralize(summary['unread'], 'trial')} not in the problem's space"))
+        rows.append(("ignored", f"{pluralize(summary['unread'], 'trial')} not in the problem's space"))
     if summary["storage"] is not None:
         rows.append(("stored", f"{summary['study']!r} in {summary['storage']}"))
     if "plot" in summary:
@@ -236,7 +236,7 @@ def format_summary(summary: Facts, result: Result) -> str:
 
 
 def _judged_rows(summary: Facts, result: Result) -> Rows:
-    """Format the quality of the best and the recommended trial; empty if there is none, and for several objectives."""
+    """Format the quality of the best and the recommended trial; empty for several objectives or no feasible trial."""
     if result.goals.n_objectives > 1 or not result.has_feasible:
         return []
     known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
@@ -297,7 +297,7 @@ def _execute(
                 study.optimize(problem, trials, progress=False, **of_run)
         except BaseException as error:
             with suppress(Exception):  # an error here must not replace the original one
-                if not is_stored or isinstance(error, Exception):  # else the study is kept, and the process ends
+                if not is_stored or isinstance(error, Exception):  # otherwise the study is kept, and the process ends
                     result = study.result
                     summary = summarize_run(problem, study, result)
                     with suppress(Exception):  # nor must an error of the summary
@@ -305,7 +305,7 @@ def _execute(
                     _print_summary(result, summary, as_json)
                 if not is_stored and study.n_finished:
                     lost = pluralize(study.n_finished, "finished trial")
-                    click.echo(f"{lost} not kept: --storage FILE keeps them, and the same line goes on.", err=True)
+                    click.echo(f"{lost} not kept: --storage FILE keeps them, and the same command resumes.", err=True)
             raise
         result = study.result
         summary = summarize_run(problem, study, result)
@@ -339,11 +339,11 @@ def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bo
     type=click.IntRange(1),
     default=100,
     show_default=True,
-    help="Trials of each run, those at its initial points included.",
+    help="Trials of each run, including its initial points.",
 )
-@click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and picture.")
+@click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and plot.")
 @relabel_option
-@click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Runs side by side.")
+@click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Number of parallel runs.")
 @overwrite_option
 @timeout_option
 @patience_option
@@ -366,16 +366,16 @@ def compare(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Compare methods on a problem, each with several seeds; the same line goes on if it stopped.
+    """Compare methods on a problem with several seeds each; the same command resumes an interrupted comparison.
 
-    PROBLEM is one of `bostruct problems`, or module:name, or file.py:name, of your own: a bostruct.Problem, an object
-    with objective and space, or a function that returns one. A method may be module:name, too.
+    PROBLEM is a name from `bostruct problems`, or module:name or file.py:name of your own: a bostruct.Problem, an
+    object with objective and space, or a function that returns one. A method may also be module:name.
 
     Seed 0 of every method starts from the problem's first set of initial points (configuration 1 of a published
     problem), seed 1 from its second, and so on. OUT gets comparison.txt, comparison.md, incumbents.csv,
-    convergence.png, comparison.json (what was asked for), and runs/METHOD-SEED.db, each a study for `bostruct show`.
-    The report covers all runs in OUT that have so many trials, those of earlier lines too; its columns `runs` and
-    `pairs` say how many.
+    convergence.png, comparison.json (the settings), and runs/METHOD-SEED.db, each a study for `bostruct show`. The
+    report covers all runs in OUT that have so many trials, including runs of earlier commands; its columns `runs` and
+    `pairs` count them.
 
     \b
     Examples:
@@ -385,7 +385,7 @@ def compare(
     spec = add_relabel(problem, relabel)
     loaded = load_problem(spec)
     names = list(dict.fromkeys(check_method(name.strip(), loaded) for name in methods.split(",")))
-    with plain_errors("The same line goes on where it stopped."):
+    with plain_errors("The same command resumes the comparison."):
         from bostruct.comparison.compare import compare as compare_methods
         from bostruct.comparison.plan import TABLES
 

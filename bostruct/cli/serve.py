@@ -42,26 +42,26 @@ ANSWER_SECONDS = 1.0  # for the last responses to be sent
 
 @click.command()
 @click.argument("file", type=file_to_write, required=False)
-@click.option("--problem", metavar="PROBLEM", help="Serve a study of this problem, as of `bostruct run`.")
-@click.option("--method", default="auto", show_default=True, help="Of the study of --problem.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the study of --problem.")
-@click.option("--name", help="Of the study of --problem; by default as of `bostruct run`.")
+@click.option("--problem", metavar="PROBLEM", help="Serve a study of this problem, as in `bostruct run`.")
+@click.option("--method", default="auto", show_default=True, help="Method for --problem.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for --problem.")
+@click.option("--name", help="Name of the study of --problem; by default as in `bostruct run`.")
 @click.option(
     "--study",
     "description",
     type=click.Path(exists=True, dir_okay=False),
-    help="Serve the study that this JSON describes.",
+    help="Serve the study described by this JSON file.",
 )
-@click.option("--create", is_flag=True, help="Let clients make studies from descriptions in JSON.")
-@click.option("--stdio", is_flag=True, help="Speak on standard input and output, and end with the input.")
+@click.option("--create", is_flag=True, help="Let clients create studies from descriptions in JSON.")
+@click.option("--stdio", is_flag=True, help="Use standard input and output, and end with the input.")
 @click.option("--socket", "path", type=file_to_write, callback=check_folder, help="Listen at this Unix socket.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; by default any free port.")
 @click.option(
     "--token-file",
     type=file_to_write,
     callback=check_folder,
-    help="Write the token into this file, which only you can read, and do not print it.",
+    help="Write the token into this file, which only you can read, instead of printing it.",
 )
 @json_option
 def serve(
@@ -82,9 +82,9 @@ def serve(
 ) -> None:
     """Serve studies to other programs, which ask for points and report values as JSON.
 
-    All studies in FILE are served, and those of --problem and --study, which are kept in FILE; without FILE in memory.
-    Over HTTP each request needs the random token that is printed. docs/serve.md has the requests. Ctrl-C ends; trials
-    that are out are handed out again by who opens the study next.
+    All studies in FILE are served, and the studies of --problem and --study, which are stored in FILE or, without FILE,
+    in memory. Over HTTP, each request needs the random token that is printed. docs/serve.md describes the requests.
+    Ctrl-C ends the server; running trials are queued again for the next process that opens the study.
 
     \b
     Examples:
@@ -99,7 +99,7 @@ def serve(
         with plain_errors():
             label = None if file is None else open_place(file).label
             if not (problem or description or create) and label is not None and not _is_there(file):
-                raise StorageRefused(f"{label}: no such file; --study, --problem or --create makes it")
+                raise StorageRefused(f"{label}: no such file; create it with --study, --problem or --create")
         stack.enter_context(plain_errors("" if label is None else f"The studies are in {label}."))
         studies = [] if problem is None else [_open_problem(problem, method, seed, name, file)]
         studies += [] if description is None else [_open_described(description, file)]
@@ -112,15 +112,15 @@ def serve(
 
 
 def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
-    """Raise UsageError for an option that has no effect because of another one."""
+    """Raise UsageError for an option that has no effect because of another option."""
     from bostruct.checks import has_posix
 
     if stdio:
-        _refuse_options(OF_HTTP, "expected none with --stdio, which is no HTTP")
+        _refuse_options(OF_HTTP, "not allowed with --stdio, which does not use HTTP")
     if path is not None:
-        _refuse_options(OF_ADDRESS, "expected none with --socket, which is an address of its own")
+        _refuse_options(OF_ADDRESS, "not allowed with --socket, which is the address")
     if problem is None:
-        _refuse_options(OF_PROBLEM, "expected none without --problem, whose study it is for")
+        _refuse_options(OF_PROBLEM, "only allowed with --problem")
     if path is not None and not has_posix():
         raise click.UsageError("--socket: this system has no Unix sockets")
 
@@ -134,7 +134,7 @@ def _refuse_options(options: dict[str, str], why: str) -> None:
 
 
 def _is_there(file: str | None) -> bool:
-    """Return whether a file exists; for a database, the server knows."""
+    """Return whether a file exists; always True for a database, which the server checks."""
     return file is not None and ("://" in file or os.path.exists(os.path.expanduser(file)))
 
 
@@ -145,7 +145,7 @@ def _start(studies: list[Study], file: str | None, create: bool) -> Service:
     if file is not None and _is_there(file):
         studies = studies + _open_file(file, {study.name for study in studies})
         if not studies and not create and open_place(file).studies():
-            raise StorageRefused("none of the studies is served, for the reasons above")
+            raise StorageRefused("no study is served, for the reasons above")
     if not studies and not create:
         raise click.UsageError("no study to serve: give a FILE with studies, --problem, --study or --create")
     return Service(studies, (lambda description: description.make(file)) if create else None)
@@ -183,7 +183,7 @@ def _open_described(path: str, file: str | None) -> Study:
 def _check_readable(file: str | None, name: str, space: Domain, given: str, named_by: str) -> None:
     """Raise StorageError if a stored study has trials, but none of them is valid in a space; it is not changed.
 
-    file: with studies; None for memory.
+    file: file of studies; None for memory.
     """
     from bostruct.storage.protocol import StorageError
     from bostruct.study.history import Trial
@@ -197,13 +197,13 @@ def _check_readable(file: str | None, name: str, space: Domain, given: str, name
     if has_none_readable(trials):
         raise StorageError(
             f"{place.label}: none of the {len(trials)} trials of study {name!r} can be read in the space of {given}: "
-            f"{trials[0].unread}. Give the space that the study has, or another name by {named_by}; the study is as it "
-            "was"
+            f"{trials[0].unread}. Give the current space of the study, or another name by {named_by}; the study is not "
+            "changed"
         )
 
 
 def _open_file(file: str, others: set[str]) -> list[Study]:
-    """Open the studies in a file, except for those that it cannot rebuild, or that another process writes."""
+    """Open the studies in a file, except for studies that cannot be rebuilt, or that another process writes."""
     from bostruct.contracts import BostructError
     from bostruct.storage.backends import open_storage
     from bostruct.study.study import Study
@@ -257,8 +257,8 @@ def _announce(server: StudyServer, path: str | None, token_file: str | None, as_
         token = {"token": server.token} if token_file is None else {"token_file": token_file}
         echo_json({"url": url, "socket": path, "studies": names} | token)
         return
-    where = url if path is None else f"the Unix socket {printable(path)}, as {url}"
-    click.echo(f"Studies: {', '.join(map(repr, names)) or 'none yet'}\nListening at {where}")
+    address = url if path is None else f"the Unix socket {printable(path)}, as {url}"
+    click.echo(f"Studies: {', '.join(map(repr, names)) or 'none yet'}\nListening at {address}")
     click.echo(f"Token: {server.token}" if token_file is None else f"Token: in {printable(token_file)}")
     click.echo("Ctrl-C ends.")
 
@@ -277,14 +277,14 @@ def _serve_stdio(service: Service, answers: BinaryIO) -> None:
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--name", help="Name of the study; without it the page shows all studies of the file.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; by default any free port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @space_option
 def watch(file: str, name: str | None, port: int, host: str, problem: str | None) -> None:
     """Show the studies in a file or a database (postgresql://...) in the browser; the page is updated as values arrive.
 
-    FILE is only read, while other processes write it. The address that is printed holds a random token: it opens the
-    page, and without it there is no answer. Ctrl-C ends.
+    FILE is only read; other processes may write it. The printed address contains a random token, which is required to
+    open the page. Ctrl-C ends the server.
 
     \b
     Examples:

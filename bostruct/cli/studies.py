@@ -52,9 +52,9 @@ STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of run
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--name", help="Of the study; needed where the file holds several.")
-@click.option("--trial", type=click.IntRange(0), metavar="N", help="Show one trial, with all that is stored of it.")
-@click.option("--csv", type=file_to_write, callback=check_folder, help="Write its trials, a row each, to this file.")
+@click.option("--name", help="Name of the study; required if the file contains several.")
+@click.option("--trial", type=click.IntRange(0), metavar="N", help="Show one trial, with all its stored data.")
+@click.option("--csv", type=file_to_write, callback=check_folder, help="Write the trials to this file, one per row.")
 @plot_option
 @overwrite_option
 @space_option
@@ -101,7 +101,7 @@ def _show_trial(study: Study, number: int, as_json: bool) -> None:
     from bostruct.display import in_full
 
     if number >= (n := len(study.trials)):
-        raise click.UsageError(f"--trial: expected a number below {n}, got {number}" if n else "--trial: there is none")
+        raise click.UsageError(f"--trial: expected a number below {n}, got {number}" if n else "--trial: no trials yet")
     trial = study.trials[number]
     facts = {name: value for name, value in vars(trial).items() if value not in (None, (), {}) and name[0] != "_"}
     facts |= {"point": trial.point, "origin": trial.origin}
@@ -196,7 +196,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
         ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
     ]
     if (limit := facts["suggest_seconds"]) is not None:
-        rows.append(("limit", f"{limit:g} s for a suggestion; {facts['hasty']} were made cheaper to keep it"))
+        rows.append(("time limit", f"{limit:g} s per suggestion; {facts['hasty']} were made cheaper to meet it"))
     if result.order:
         rows += list_findings(facts, result, with_points=True)
     rows += [*([incumbent_row(result)] if incumbents else []), *_past_of(facts)]
@@ -208,7 +208,7 @@ def _past_of(facts: Facts) -> list[tuple[str, str]]:
     """Return rows that describe changes of the study's space, and the version that created it if it differs."""
     rows = [("space changed", text) for text in facts["space_changes"]]
     if facts["unread"]:
-        rows.append(("no data", f"{pluralize(facts['unread'], 'trial')} not in the space that the study now has"))
+        rows.append(("ignored", f"{pluralize(facts['unread'], 'trial')} not in the current space of the study"))
     if facts["version"] != __version__:
         rows.append(("made by", f"bostruct {facts['version']}; this is {__version__}, whose suggestions may differ"))
     return rows
@@ -219,14 +219,14 @@ def _describe_changes(study: Study) -> list[str]:
     from bostruct.storage.json_text import parse
     from bostruct.study.space_changes import describe_change
 
-    said = []
+    lines = []
     before = study.first_space
     for change in study.space_changes:
         when = datetime.fromtimestamp(change.changed, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
         read = change.trials - len(parse(change.unread))
-        said.append(f"{when}, {describe_change(before, change.domain)}; {read} of {change.trials} trials read")
+        lines.append(f"{when}, {describe_change(before, change.domain)}; {read} of {change.trials} trials read")
         before = change.domain
-    return said
+    return lines
 
 
 def check_target(context: click.Context, option: click.Parameter, target: str) -> str:
@@ -239,10 +239,10 @@ def check_target(context: click.Context, option: click.Parameter, target: str) -
 @click.argument("copy", type=click.Path(dir_okay=False), callback=check_target)
 @json_option
 def copy(file: str, copy: str, as_json: bool) -> None:
-    """Copy a file of studies to a new file, also while a study in it runs.
+    """Copy a file of studies to a new file, even while a study in it runs.
 
-    FILE and COPY may be databases (postgresql://...), too. All studies are copied then, each as it is at one moment. A
-    copy by `cp` is refused when it is opened where `cp` met a step that was being written.
+    FILE and COPY may also be databases (postgresql://...). Each study is then copied as a consistent snapshot. A copy
+    by `cp` may be damaged, and is then rejected when it is opened, if a value was written at the same time.
 
     \b
     Examples:
@@ -263,16 +263,16 @@ def copy(file: str, copy: str, as_json: bool) -> None:
     if as_json:
         echo_json({"file": source.label, "copy": target.label, "studies": names})
     else:
-        held = ", ".join(map(repr, names))
-        click.echo(f"{printable(source.label)} is copied to {printable(target.label)}, which holds {held}")
+        listed = ", ".join(map(repr, names))
+        click.echo(f"{printable(source.label)} is copied to {printable(target.label)}, which contains {listed}")
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--name", required=True, help="Of the study.")
+@click.option("--name", required=True, help="Name of the study.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(file: str, name: str, yes: bool) -> None:
-    """Delete a study and all its trials from a file or a database, for good.
+    """Delete a study and all its trials from a file or a database, permanently.
 
     \b
     Example:
@@ -282,7 +282,7 @@ def delete(file: str, name: str, yes: bool) -> None:
         place = open_place(file)
         if not yes:
             count = pluralize(len(place.read(name).trials), "trial")
-            click.confirm(f"Delete study {name!r} with {count} from {place.label} for good?", abort=True)
+            click.confirm(f"Permanently delete study {name!r} with {count} from {place.label}?", abort=True)
         place.delete(name)
         click.echo(f"study {name!r} is deleted from {place.label}")
 
@@ -290,9 +290,9 @@ def delete(file: str, name: str, yes: bool) -> None:
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("new")
-@click.option("--name", help="Of the study; needed where the file holds several.")
+@click.option("--name", help="Name of the study; required if the file contains several.")
 def rename(file: str, new: str, name: str | None) -> None:
-    """Give a study in a file or a database another name, NEW.
+    """Rename a study in a file or a database to NEW.
 
     \b
     Example:
@@ -305,11 +305,11 @@ def rename(file: str, new: str, name: str | None) -> None:
         place = open_place(file)
         name = find_study(place.studies(), name, place.label).name
         Study.rename(place, name, new)
-        click.echo(f"study {name!r} in {place.label} is called {new!r} now")
+        click.echo(f"study {name!r} in {place.label} is renamed to {new!r}")
 
 
 def copy_studies(source: str, target: str) -> None:
-    """Copy all studies of a storage, one by one, to a new file or to a database without studies of their names.
+    """Copy all studies of a storage one by one to a new file, or to a database without studies of the same names.
 
     Raises StorageError; a file is then removed, and a database keeps the studies that were copied before.
     """
@@ -327,7 +327,7 @@ def copy_studies(source: str, target: str) -> None:
 
 
 def _check_free(target: str, names: list[str]) -> None:
-    """Raise StorageError if a database contains a study of one of these names, or one is too long for it."""
+    """Raise StorageError if a database contains a study of one of these names, or a name is too long for it."""
     from bostruct.storage.protocol import StorageError, check_new_name
 
     place = open_place(target)
@@ -339,23 +339,21 @@ def _check_free(target: str, names: list[str]) -> None:
 
 @click.command(name="import")
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--objective", required=True, metavar="COLUMN", help="The column of the value; a unit may be left out.")
-@click.option("--maximize", is_flag=True, help="Larger values are better; by default smaller ones are.")
+@click.option("--objective", required=True, metavar="COLUMN", help="The column of the value; a unit may be omitted.")
+@click.option("--maximize", is_flag=True, help="Larger values are better; by default, smaller values are better.")
 @click.option("--storage", type=file_to_write, help="A SQLite file, or postgresql://...; without it nothing is stored.")
-@click.option("--name", help="Name of the study in the file of --storage; by default that of the CSV file.")
+@click.option("--name", help="Name of the study in the file of --storage; by default the name of the CSV file.")
 @click.option(
     "--space",
     metavar="SPACE",
     help="module:name or file.py:name of the corrected space, or of a dict of variables, with the names of columns; by "
     "default it is guessed and printed.",
 )
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no variable; may be repeated.")
-@click.option("--decimal", type=click.Choice([",", "."]), help="The sign before decimals; by default it is found out.")
-@click.option("--failed", metavar="COLUMN", help="A column that says which rows failed.")
-@click.option(
-    "--queue", is_flag=True, help="Have the rows without a value evaluated first; by default they are left out."
-)
-@click.option("--method", default="auto", show_default=True, help="As of `bostruct run`.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is not a variable; may be repeated.")
+@click.option("--decimal", type=click.Choice([",", "."]), help="The decimal sign; by default it is detected.")
+@click.option("--failed", metavar="COLUMN", help="A column that marks failed rows.")
+@click.option("--queue", is_flag=True, help="Evaluate the rows without a value first; by default they are left out.")
+@click.option("--method", default="auto", show_default=True, help="As in `bostruct run`.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def import_csv(
     *,
@@ -372,10 +370,10 @@ def import_csv(
     method: str,
     seed: int,
 ) -> None:
-    """Make a study of the experiments in a CSV file, a row each.
+    """Create a study from the experiments in a CSV file, one per row.
 
-    The space is guessed from the columns, and printed as Python. Without --storage that is all, so that it can be
-    corrected first.
+    The space is guessed from the columns, and printed as Python. Without --storage, nothing else is done, so that the
+    space can be corrected first.
 
     \b
     Examples:
@@ -428,7 +426,7 @@ def import_csv(
     "--out",
     type=file_to_write,
     callback=check_folder,
-    help="The page to write; FILE with the ending .html by default. Needed for a database.",
+    help="The page to write; by default FILE with the ending .html. Required for a database.",
 )
 @overwrite_option
 @space_option
@@ -436,9 +434,9 @@ def import_csv(
 def report(
     *, file: str, name: str | None, out: str | None, overwrite: bool, problem: str | None, as_json: bool
 ) -> None:
-    """Write a page of HTML about the studies in a file or a database (postgresql://...): story, pictures, tables.
+    """Write an HTML page about the studies in a file or a database (postgresql://...): text, plots, tables.
 
-    The page needs no network. FILE is only read, also while a study in it runs.
+    The page needs no network. FILE is only read, even while a study in it runs.
 
     \b
     Examples:
@@ -452,7 +450,7 @@ def report(
 
         place = open_place(file)
         if out is None and "://" in place.label:
-            raise click.UsageError("--out: expected the page to write, as a database has no folder to write it in")
+            raise click.UsageError("--out: expected the page to write, because a database has no folder for it")
         space = load_space(problem)
         text, names = render_file(file, name, space)  # first, so that an invalid file is rejected as such
         check_not_empty(place, names)
@@ -474,14 +472,14 @@ def _write_page(page: Path, text: str, *, is_chosen: bool, overwrite: bool) -> N
     except OutputRefused:
         raise
     except OSError as error:
-        hint = "" if is_chosen else "; give another page by --out"
+        hint = "" if is_chosen else "; give another page with --out"
         raise OSError(error.errno, f"{error.strerror}{hint}", str(page)) from error
 
 
 def render_file(file: str, name: str | None, space: Domain | None = None) -> tuple[str, list[str]]:
     """Return the page about the studies of a file or a database, and their names.
 
-    name: of one study; None for all.
+    name: name of one study; None for all studies.
 
     Raises StorageError, UsageError.
     """
@@ -497,8 +495,8 @@ def render_file(file: str, name: str | None, space: Domain | None = None) -> tup
 def open_studies(file: str, name: str | None, space: Domain | None = None) -> Iterator[list[Study]]:
     """Open studies for reading only.
 
-    name: of one study; None for all.
-    space: of the one study, if the file does not contain it; None for the stored space.
+    name: name of one study; None for all studies.
+    space: space of a single study, if the file does not contain it; None for the stored space.
 
     Raises StorageError, also if no trial of the study is valid in the given space; UsageError if a space is given for
     several studies.
@@ -507,6 +505,6 @@ def open_studies(file: str, name: str | None, space: Domain | None = None) -> It
     names = [row.name for row in place.studies()] if name is None else [name]
     if space is not None and len(names) > 1:
         known = ", ".join(map(repr, names))
-        raise click.UsageError(f"--problem: expected a file of one study, or --name, one of {known}")
+        raise click.UsageError(f"--problem: expected a file with one study, or --name, one of {known}")
     with ExitStack() as stack:
         yield [stack.enter_context(load_to_read(place, one, space)) for one in names]

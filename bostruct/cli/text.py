@@ -60,8 +60,8 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
 def describe_findings(result: Result, reference: Sequence[float] | None = None) -> Facts:
     """Return the findings of a study as JSON data: the best trial or the Pareto front, or why there is none.
 
-    reference: with several objectives, the reference point of the hypervolume, one number for each; None for that of
-        `Result.hypervolumes`.
+    reference: with several objectives, the reference point of the hypervolume, one number for each; None for the
+        default of `Result.hypervolumes`.
 
     `nothing_feasible` contains the reason if no trial is feasible.
     """
@@ -76,19 +76,19 @@ def describe_findings(result: Result, reference: Sequence[float] | None = None) 
 
 def describe_trial(trial: Trial) -> Facts:
     """Return a trial of a Pareto front as JSON data."""
-    told = {"constraints": dict(trial.constraints)} if trial.constraints else {}
-    return {"trial": trial.number, "values": trial.values, "point": trial.point, **told}
+    measured = {"constraints": dict(trial.constraints)} if trial.constraints else {}
+    return {"trial": trial.number, "values": trial.values, "point": trial.point, **measured}
 
 
 def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Rows:
     """Format the findings of a study as names and texts.
 
-    facts: at least those of `describe_findings`.
+    facts: at least the facts of `describe_findings`.
     with_points: whether to include the best point, or each point of the Pareto front.
     """
     rows: Rows = []
     if facts["feasible"] is not None and result.n_completed:
-        rows.append(("limits", f"kept by {facts['feasible']} of {result.n_completed} completed trials"))
+        rows.append(("feasible", f"{facts['feasible']} of {result.n_completed} completed trials"))
     several = result.goals.n_objectives > 1
     if "nothing_feasible" in facts:
         return [*rows, ("front" if several else "best value", f"none: {facts['nothing_feasible']}")]
@@ -96,7 +96,7 @@ def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Ro
         *rows,
         *(
             [
-                ("front", f"{pluralize(len(facts['front']), 'trial')} of which none is better in all"),
+                ("front", f"{pluralize(len(facts['front']), 'trial')}, not dominated by any trial"),
                 *((f"trial {one['trial']}", _write_on_front(one, with_points)) for one in facts["front"]),
                 ("hypervolume", f"{format_number(facts['hypervolume'])} {format_corner(facts['reference'])}"),
             ]
@@ -117,7 +117,7 @@ def _lack(result: Result) -> str:
     from bostruct.contracts import BostructError
 
     try:
-        result.pareto_front  # noqa: B018  # of one objective it is the best trial
+        result.pareto_front  # noqa: B018  # for one objective, the best trial
     except BostructError as error:
         return str(error)
     return ""

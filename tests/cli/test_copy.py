@@ -23,7 +23,7 @@ def test_it_says_what_the_copy_holds(file, tmp_path):
     expected = {"file": str(file), "copy": str(tmp_path / "b.db"), "studies": names}
     assert as_json("copy", file, tmp_path / "b.db") == expected
     shown = CliRunner().invoke(copy, [str(file), str(tmp_path / "c.db")])
-    assert shown.stdout == f"{file} is copied to {tmp_path / 'c.db'}, which holds 'one', 'two'\n"
+    assert shown.stdout == f"{file} is copied to {tmp_path / 'c.db'}, which contains 'one', 'two'\n"
 
 
 def test_a_copy_shows_what_the_file_shows_also_while_a_study_is_open(file, tmp_path):

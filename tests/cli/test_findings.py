@@ -39,7 +39,7 @@ def test_limits_are_counted(most, kept):
     ).result
     facts = describe_findings(result)
     rows = dict(list_findings(facts, result))
-    assert rows["limits"] == f"kept by {kept} of 3 completed trials"
+    assert rows["feasible"] == f"{kept} of 3 completed trials"
     assert ("nothing_feasible" in facts) == (kept == 0)
     assert rows["best value"].startswith("none: no trial satisfies all constraints" if kept == 0 else "2 (trial 1")
     assert rows.get("it measures") == ("size 0" if kept else None)

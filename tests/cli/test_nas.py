@@ -148,7 +148,7 @@ def test_cifar10_that_is_not_there_is_fetched_where_asked(tmp_path, monkeypatch)
     "option", [("--data", "."), ("--download",), ("--protocol", "wrs"), ("--space", "flat"), ("--scale", 0.5)]
 )
 def test_options_of_cifar10_are_of_no_other_data(option):
-    assert "are of cifar10 alone; diabetes needs none" in run("diabetes", *option, code=2).output
+    assert "are only for cifar10; diabetes needs none" in run("diabetes", *option, code=2).output
 
 
 def test_the_command_offers_every_protocol():

@@ -71,7 +71,7 @@ def test_problems_methods_and_configurations_are_checked_before_any_work():
         (options.check_method, ("magic", problem), "method: expected one of auto, .*'magic'"),
         (options.check_method, ("hyperband", problem), "stages=6 cannot be searched by hyperband: method: expected"),
         (options.check_config, (problem, 99), "--config: expected one of 1, .*; got 99"),
-        (add_relabel, ("branin:relabel=2", 3), "branin:relabel=2 says relabel= already"),
+        (add_relabel, ("branin:relabel=2", 3), "branin:relabel=2 contains relabel= already"),
     ):
         with pytest.raises(click.UsageError, match=why):
             check(*given)

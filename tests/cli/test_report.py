@@ -67,11 +67,11 @@ def test_a_folder_that_cannot_be_written_to_is_answered_with_how_to_choose_anoth
 
     monkeypatch.setattr(output_files, "_write_content", refuse)  # root may write anywhere
     page = tmp_path / "r.html"
-    assert call("report", file, code=1).stderr == f"Error: {page}: Permission denied; give another page by --out\n"
+    assert call("report", file, code=1).stderr == f"Error: {page}: Permission denied; give another page with --out\n"
     assert call("report", file, "--out", page, code=1).stderr == f"Error: {page}: Permission denied\n"
     access = os.access
     monkeypatch.setattr(output_files.os, "access", lambda path, mode: mode == os.R_OK and access(path, mode))
-    assert "give another page by --out" in call("report", file, code=1).stderr
+    assert "give another page with --out" in call("report", file, code=1).stderr
 
 
 def test_a_database_needs_the_name_of_the_page(tmp_path, monkeypatch):

@@ -142,7 +142,7 @@ def test_interrupted_it_exits_with_130_and_loses_nothing(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "same line goes on" in errors
+    assert "same command resumes" in errors
     assert as_json("show", file)["completed"] >= 3
 
 

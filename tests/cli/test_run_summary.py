@@ -60,7 +60,7 @@ def test_with_a_limit_the_best_value_is_that_of_a_trial_that_keeps_it():
     assert summary["regret"] == summary["best_value"] - problem.optimum >= 0.0
     assert 0 < summary["feasible"] < summary["completed"] == 20
     shown = call("run", LIMITED, "--trials", 20).stdout
-    assert f"kept by {summary['feasible']} of 20 completed trials" in shown
+    assert f"{summary['feasible']} of 20 completed trials" in shown
     assert f"weight {summary['best_constraints']['weight']:g}" in shown
 
 

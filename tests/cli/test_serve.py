@@ -191,7 +191,7 @@ def test_a_study_that_cannot_be_opened_is_left_out_with_a_note(tmp_path, serve_h
 def test_what_cannot_be_served_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "no study to serve" in call("serve", code=2).stderr
-    made_by = "no.db: no such file; --study, --problem or --create makes it"
+    made_by = "no.db: no such file; create it with --study, --problem or --create"
     assert made_by in call("serve", "no.db", code=3).stderr
     assert list(tmp_path.iterdir()) == []
     assert "the directory of" in call("serve", "--create", "--socket", "nowhere/s", code=2).stderr

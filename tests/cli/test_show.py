@@ -108,7 +108,7 @@ def test_a_study_without_a_value(tmp_path):
 def test_a_study_with_limits_says_how_many_trials_keep_them_and_what_the_best_measures(tmp_path):
     line = ("run", "knapsack:items=12,seed=1", "--trials", 14, "--storage", tmp_path / "r.db")
     run, shown, facts = as_json(*line), call("show", tmp_path / "r.db").stdout, as_json("show", tmp_path / "r.db")
-    assert f"limits       kept by {facts['feasible']} of 14 completed trials\n" in shown
+    assert f"feasible     {facts['feasible']} of 14 completed trials\n" in shown
     assert f"it measures  weight {facts['best_constraints']['weight']:g}\n" in shown
     told = ("feasible", "best_value", "best_trial", "best_point", "best_constraints")
     assert [facts[name] for name in told] == [run[name] for name in told]
@@ -118,7 +118,7 @@ def test_where_no_trial_keeps_the_limits_the_nearest_is_named(tmp_path):
     line = ("run", "knapsack:items=40,seed=1", "--method", "random", "--trials", 3, "--storage", tmp_path / "r.db")
     why = as_json(*line)["nothing_feasible"]
     shown, facts = call("show", tmp_path / "r.db").stdout, as_json("show", tmp_path / "r.db")
-    assert f"limits      kept by 0 of 3 completed trials\nbest value  none: {why}" in shown
+    assert f"feasible    0 of 3 completed trials\nbest value  none: {why}" in shown
     assert (facts["best_value"], facts["feasible"], facts["nothing_feasible"]) == (None, 0, why)
 
 
@@ -131,7 +131,7 @@ def test_a_front_with_limits_shows_points_measured_numbers_and_the_corner(tmp_pa
         study.optimize(measure, 9, progress=False)
     shown, facts = call("show", tmp_path / "r.db").stdout, as_json("show", tmp_path / "r.db")
     assert '4, -4; measures size 4; {"a": 4}\n' in shown
-    assert "limits       kept by 5 of 9 completed trials\nfront        5 trials" in shown
+    assert "feasible     5 of 9 completed trials\nfront        5 trials" in shown
     assert facts["reference"] == pytest.approx([4.4, 0.4])
     assert f"hypervolume  {facts['hypervolume']:.6g} up to the corner (4.4, 0.4)" in shown
 
@@ -177,7 +177,7 @@ def test_a_limit_on_suggestions_is_shown_with_those_that_it_made_cheaper(tmp_pat
         study.optimize(lambda point: float(sum(point.values())), 14, progress=False)
         hasty = sum("haste" in trial.info for trial in study.trials)
     assert hasty > 0
-    assert f"limit        0.001 s for a suggestion; {hasty} were made cheaper" in call("show", tmp_path / "r.db").stdout
+    assert f"time limit   0.001 s per suggestion; {hasty} were made cheaper" in call("show", tmp_path / "r.db").stdout
     facts = as_json("show", tmp_path / "r.db")
     assert (facts["suggest_seconds"], facts["hasty"]) == (0.001, hasty)
 

@@ -138,8 +138,8 @@ def test_sigterm_between_disk_and_memory_waits_for_both(tmp_path: Path) -> None:
 
 
 LINES = [
-    ("run max3sat --method random --storage runs.db", "best", "The same line goes on with the study in runs.db."),
-    ("compare max3sat --methods random --seeds 1 --out runs", "runs", "The same line goes on where it stopped."),
+    ("run max3sat --method random --storage runs.db", "best", "The same command resumes the study in runs.db."),
+    ("compare max3sat --methods random --seeds 1 --out runs", "runs", "The same command resumes the comparison."),
 ]
 
 

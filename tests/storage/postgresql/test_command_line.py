@@ -25,7 +25,7 @@ def test_studies_go_to_a_database_and_back_whole(file: Path, tmp_path: Path, url
     with bo.Study.load(file, "one") as study:
         study.ask()
         assert as_json("copy", file, url)["studies"] == ["one", "two", "code"]
-    assert "which holds 'one', 'two', 'code'" in call("copy", url, tmp_path / "back.db").stdout
+    assert "which contains 'one', 'two', 'code'" in call("copy", url, tmp_path / "back.db").stdout
     for name in ("one", "two", "code"):
         made, there, back = (as_json("show", place, "--name", name) for place in (file, url, tmp_path / "back.db"))
         assert made == there == back
