@@ -1,4 +1,4 @@
-"""One call for a whole comparison, `compare`, and how it reads the problems and methods that a user gives."""
+"""The function `compare` for a whole comparison, and the parsing of its problems and methods."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def compare(
 ) -> Comparison:
     """Compare methods on problems over several seeds, with paired differences.
 
-    All methods of a seed begin with the same initial points, so that differences are paired. Seeds are 0, 1, ... A
+    All methods of a seed start with the same initial points, so that differences are paired. Seeds are 0, 1, ... A
     failed run is reported and does not affect others. KeyboardInterrupt ends the call. If the runs on a problem cannot
-    be judged, such as by a `noise_free` that fails, the error is raised after the other problems. A note of both errors
-    says where the finished trials are, and ``error.result`` compares the runs that are done.
+    be evaluated, for example because `noise_free` fails, the error is raised after the other problems. Both errors have
+    a note with the folder of the finished trials, and ``error.result`` compares the completed runs.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def compare(
     progress : bool, optional
         Whether to show a progress bar on stderr. By default it is shown in a terminal and in a notebook.
     max_initial_failures : int, "auto", or None, default "auto"
-        Number of failed trials without a completed one that ends a run, as of `Study.optimize`.
+        Number of failed trials without a completed one that ends a run, as in `Study.optimize`.
     timeout : float, optional
-        Wall-clock seconds of each run, at least 0, after which no trial begins. A resumed call gives each unfinished
+        Wall-clock seconds of each run, at least 0, after which no trial starts. A resumed call gives each unfinished
         run the full time again.
     patience : int, optional
-        Ends a run after so many completed trials in a row without a better one, as of `Study.optimize`.
+        Number of completed trials in a row without a better one that ends a run, as in `Study.optimize`.
     overwrite : bool, default False
         If True, tables replace files that bostruct did not write, but never a database.
 
@@ -82,7 +82,7 @@ def compare(
     DomainError
         If a method cannot search a problem.
     StorageError
-        If the folder holds another comparison; the message names the difference.
+        If the folder contains another comparison; the message names the difference.
     OutputRefused
         A FileExistsError, if a table must not replace a file.
     TypeError, ValueError
@@ -105,7 +105,7 @@ def compare(
     try:
         for plan in plans:
             plan.check_methods()
-        for plan in plans:  # none is written to before all methods are known to serve
+        for plan in plans:  # after the check of all methods, so that no folder is written in vain
             plan.claim_folder(overwrite=overwrite)
     except BaseException:
         _remove(folder, storage)
@@ -135,7 +135,7 @@ def _compare_on_each(
                 compared.write_tables(plan.folder, overwrite=overwrite)
             found.append(compared)
         except Exception as error:
-            add_note(error, f"This is of the comparison on {plan.problem}.")
+            add_note(error, f"The error is from the comparison on {plan.problem}.")
             errors.append(error)
     if not errors:
         return tuple(found)
@@ -155,10 +155,10 @@ def _read_runs(plan: Plan, failed: dict[RunKey, str]) -> ProblemComparison:
 
 
 def _compare_so_far(plans: Sequence[Plan]) -> Comparison | None:
-    """Compare on each problem with a run that is done, but for those that cannot be judged; None if there is none."""
+    """Compare on each problem with completed runs that can be evaluated; return None without such a problem."""
     found: list[ProblemComparison] = []
     for plan in plans:
-        with suppress(Exception):  # of any kind: another error is on its way
+        with suppress(Exception):  # any error: it must not replace the original error
             compared = _read_runs(plan, {})
             if compared.results and compared.rows:
                 found.append(compared)
@@ -171,7 +171,7 @@ def _remove(folder: Path, storage: object) -> None:
 
 
 def read_problems(given: Any) -> dict[str, str | AnyProblem]:
-    """Return problems by their names, those given by a specification as such, once it is found to load.
+    """Return problems by their names; a specification is kept as a string, after a check that it can be loaded.
 
     Raises TypeError, ValueError.
     """
@@ -188,10 +188,10 @@ def read_problems(given: Any) -> dict[str, str | AnyProblem]:
         problem = _read_problem("problems", one, None)
         name = problem if isinstance(problem, str) else problem.name
         if name in found:
-            raise ValueError(f"problems: two are named {name!r}; give a dict from names to problems")
+            raise ValueError(f"problems: two problems are named {name!r}; give a dict from names to problems")
         found[name] = problem
     if not found:
-        raise ValueError("problems: expected at least one, got none")
+        raise ValueError("problems: expected at least one problem, got none")
     return found
 
 
@@ -202,7 +202,7 @@ def _read_problem(argument: str, given: object, name: str | None) -> str | AnyPr
     if name is None or name == given:
         return given
     if not isinstance(problem, Problem):
-        raise ValueError(f"{argument}: a benchmark problem keeps its name; give {given!r} in a list")
+        raise ValueError(f"{argument}: a benchmark problem cannot be renamed; give {given!r} in a list")
     return as_problem(argument, problem, name)
 
 
@@ -226,10 +226,10 @@ def read_methods(given: Any) -> dict[str, Method]:
                 f"got {short_repr(one)}"
             )
         if label in found and found[label] is not one and found[label] != one:
-            raise ValueError(f"methods: two are labeled {label!r}; give a dict from labels to methods")
+            raise ValueError(f"methods: two methods are labeled {label!r}; give a dict from labels to methods")
         found[label] = cast(Method, one)
     if not found:
-        raise ValueError("methods: expected at least one, got none")
+        raise ValueError("methods: expected at least one method, got none")
     return found
 
 

@@ -1,6 +1,6 @@
-"""The plan of a comparison: a problem, labeled methods, seeds and trials, and the folder that keeps its runs.
+"""The plan of a comparison: a problem, labeled methods, seeds and trials, and the folder of its runs.
 
-The folder's comparison.json says what it was made for; a call that asks for something else is refused.
+The folder's comparison.json contains the settings; a call with other settings is rejected.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from bostruct.study.stored_searcher import build_searcher
 
 SETTINGS_FILE = "comparison.json"
 TABLES = {"comparison.txt": "comparison", "comparison.md": "comparison", "incumbents.csv": "table of incumbents"}
-ENDS = ("timeout", "patience")  # arguments that may end a run before it has all trials
+ENDS = ("timeout", "patience")  # arguments that may end a run before it has all its trials
 Method = str | Searcher | Callable[[Domain], Searcher]
 
 
 class RunKey(NamedTuple):
-    """A method and a seed, which name a run.
+    """A method and a seed, which identify a run.
 
-    seed: an integer from 0.
+    seed: random seed, from 0.
     """
 
     method: str
@@ -43,11 +43,11 @@ class RunKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison of methods on one problem; the runs of each have the seeds 0, 1, ...
+    """A comparison of methods on one problem; the runs of each method have the seeds 0, 1, ...
 
-    seeds: runs of each method, at least 1.
-    trials: finished trials of each run, at least 1.
-    of_run: arguments of `Study.optimize` that all runs share, such as `timeout`; they are not part of what is stored.
+    seeds: number of runs of each method, at least 1.
+    trials: number of finished trials of each run, at least 1.
+    of_run: arguments of `Study.optimize` that all runs share, such as `timeout`; they are not stored.
     """
 
     given: str | AnyProblem
@@ -59,30 +59,30 @@ class Plan:
 
     @property
     def may_end_early(self) -> bool:
-        """True if a run may be done before it has all trials."""
+        """True if a run may end before it has all its trials."""
         return any(self.of_run.get(name) is not None for name in ENDS)
 
     @property
     def problem(self) -> str:
-        """The name of the problem, as tables and files say it."""
+        """The name of the problem in tables and files."""
         return self.given if isinstance(self.given, str) else self.given.name
 
     @property
     def cells(self) -> list[RunKey]:
-        """The runs that are asked for, all methods of a seed before the next seed."""
+        """The requested runs, all methods of a seed before the next seed."""
         return [RunKey(method, seed) for seed in range(self.seeds) for method in self.methods]
 
     def file(self, cell: RunKey) -> Path:
-        """Return the path of the file that holds a run."""
+        """Return the path of the file of a run."""
         return self.folder / "runs" / f"{quote(cell.method, safe=' +,()[]', errors='surrogatepass')}-{cell.seed}.db"
 
     def find_files(self) -> list[RunKey]:
-        """List the runs that have a file, also those that earlier calls asked for; other files are passed over."""
+        """List the runs that have a file, including runs of earlier calls; other files are ignored."""
         named = {path: _parse_run_key(path) for path in (self.folder / "runs").glob("*-*.db")}
         return sorted(cell for path, cell in named.items() if cell is not None and self.file(cell) == path)
 
     def load_problem(self) -> AnyProblem:
-        """Return the problem, which is loaded once in a process."""
+        """Return the problem, which is loaded once per process."""
         return self._problem
 
     @cached_property
@@ -93,19 +93,19 @@ class Plan:
         return {name: value for name, value in self.__dict__.items() if name != "_problem"}
 
     def build_method(self, label: str, domain: Domain) -> str | Searcher:
-        """Return a method as `Study` takes it: its name, or a searcher.
+        """Return a method in the form that `Study` accepts: its name, or a searcher.
 
-        Raises what the method raises for the domain, and TypeError if a function builds something else.
+        Raises the errors of the method for the domain, and TypeError if a function returns something else.
         """
         given = self.methods.get(label, label)
         if isinstance(given, str | Searcher):
             return given
-        built = given(domain)  # type: ignore[operator]  # `read_methods` has seen to it
-        return check_part(f"methods[{label!r}]: what it builds", built, Searcher)
+        built = given(domain)  # type: ignore[operator]  # `read_methods` has checked it
+        return check_part(f"methods[{label!r}]: its result", built, Searcher)
 
     @cached_property
     def described(self) -> dict[str, StudyRow]:
-        """A row for each label, that of the study of its runs but for seed and initial points."""
+        """For each label, the row of the study of its runs, without seed and initial points."""
         return {label: self._describe(label, self.load_problem()) for label in self.methods}
 
     def _describe(self, label: str, problem: AnyProblem) -> StudyRow:
@@ -122,11 +122,11 @@ class Plan:
         return describe_run(self.problem, problem.space, problem.goals, method, searcher)
 
     def check_methods(self) -> None:
-        """Raise DomainError if a method of the plan cannot search the problem, ValueError if there is none."""
+        """Raise DomainError if a method of the plan cannot search the problem, ValueError for an unknown method."""
         _ = self.described
 
     def find_difference(self, cell: RunKey, stored: StudyRow) -> str | None:
-        """Return in words what sets a stored run apart from that of this plan; None if nothing does."""
+        """Describe the difference between a stored run and the run of this plan; None if they agree."""
         given = next(iter(self.described.values()))._replace(seed=cell.seed)
         if cell not in self.cells:
             return find_run_difference(stored, given._replace(method=stored.method, initial=stored.initial))
@@ -135,11 +135,12 @@ class Plan:
         return find_run_difference(stored, given._replace(method=self.described[cell.method].method, initial=points))
 
     def claim_folder(self, *, overwrite: bool = False) -> None:
-        """Make the folder, or find it made for the same problem and methods.
+        """Create the folder, or check that it belongs to the same problem and methods.
 
         overwrite: True if tables may replace files that bostruct did not write.
 
-        Raises StorageError for the folder of another comparison, OutputRefused for a file in the place of a table.
+        Raises StorageError if the folder belongs to another comparison, OutputRefused if a table must not replace a
+        file.
         """
         path = self.folder / SETTINGS_FILE
         for name, kind in TABLES.items():
@@ -155,16 +156,16 @@ def _parse_run_key(path: Path) -> RunKey | None:
 
 
 def initial_points(problem: AnyProblem, seed: int) -> list[Presented]:
-    """Return the points that all runs of a seed begin with.
+    """Return the initial points of all runs of a seed.
 
-    problem: one with published sets gives its first set to seed 0, its second to seed 1, and so on, in a circle.
-    seed: from 0.
+    problem: if it has published sets, seed 0 gets the first set, seed 1 the second, and so on, cyclically.
+    seed: random seed, from 0.
     """
     return problem.initial_points(problem.configs[seed % len(problem.configs)] if problem.configs else seed)
 
 
 def describe_run(name: str, domain: Domain, goals: Goals, method: str | Searcher, searcher: Searcher) -> StudyRow:
-    """Return the row of a study as a comparison asks for it, with seed 0 and without initial points."""
+    """Return the row of the study of a run, with seed 0 and without initial points."""
     described = dump(describe_method(method, searcher))
     return StudyRow(
         name, dump(domain.to_json()), described, 0, dump(goals.to_json()), "[]", "null", version=__version__
@@ -172,13 +173,13 @@ def describe_run(name: str, domain: Domain, goals: Goals, method: str | Searcher
 
 
 def find_run_difference(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return in words what sets a run apart from the one that is asked for; None if nothing does."""
+    """Describe the difference between a stored run and the requested run; None if they agree."""
     same = can_continue_method(stored, given)
     return find_difference(stored, given._replace(method=stored.method) if same else given)
 
 
 def read_record(path: Path) -> dict[str, ParsedJson]:
-    """Return what comparison.json holds, nothing if there is none; raise StorageError if it makes no sense."""
+    """Return the content of comparison.json, empty if it does not exist; raise StorageError if it is invalid."""
     if not path.exists():
         return {}
     try:
@@ -191,9 +192,9 @@ def read_record(path: Path) -> dict[str, ParsedJson]:
 
 
 def find_record_difference(record: Mapping[str, ParsedJson], given: Mapping[str, StudyRow]) -> str | None:
-    """Return in words what sets a recorded comparison apart from the one that is asked for; None if nothing does.
+    """Describe the difference between a recorded comparison and the requested comparison; None if they agree.
 
-    Raises KeyError, TypeError, ValueError or the like for a record that makes no sense.
+    Raises KeyError, TypeError, ValueError or a similar error for an invalid record.
     """
     for label, row in given.items():
         stored = row
@@ -207,16 +208,16 @@ def find_record_difference(record: Mapping[str, ParsedJson], given: Mapping[str,
 
 
 def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[str, StudyRow]) -> None:
-    """Write comparison.json for a call, once it is found to agree with the one there, whose other methods it keeps.
+    """Write comparison.json for a call, after a check that it agrees with an existing file, whose methods are kept.
 
     given: a row for each label of a method, at least one.
 
-    Raises StorageError if the file is of another comparison, OutputRefused if it is none of bostruct, and leaves
-    it then.
+    Raises StorageError if the file belongs to another comparison, OutputRefused if bostruct did not write it; the file
+    is then unchanged.
     """
     earlier = read_record(path)
     if earlier and earlier["problem"] != settings["problem"]:
-        raise StorageError(f"{path.parent}: holds a comparison on {earlier['problem']}, not on {settings['problem']}")
+        raise StorageError(f"{path.parent}: has a comparison on {earlier['problem']}, not on {settings['problem']}")
     try:
         difference = find_record_difference(earlier, given)
         known = dict(earlier.get("described", {}))
@@ -224,8 +225,7 @@ def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[
         raise StorageError(f"{path}: is not the record of a comparison: {short_repr(error)}") from error
     if difference:
         raise StorageError(
-            f"{path.parent}: holds a comparison of {difference}; give another folder, or call with what it was made "
-            "with"
+            f"{path.parent}: has a comparison of {difference}; give another folder, or repeat the earlier settings"
         )
     one = next(iter(given.values()))
     described = known | {label: parse(row.method) | {"version": row.version} for label, row in given.items()}

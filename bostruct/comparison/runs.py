@@ -1,4 +1,4 @@
-"""The runs of a comparison, over processes: each is a study in its own file, and goes on if it was."""
+"""The runs of a comparison in several processes: each is a study in its own file, and can be resumed."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ POLL_SECONDS = 1.0
 
 @exit_on_sigterm()
 def execute(plan: Plan, workers: int, progress: bool | None) -> dict[RunKey, str]:
-    """Bring every run to its number of trials, and return why runs failed, if any did.
+    """Execute all runs up to their number of trials, and return the reasons of failed runs.
 
-    workers: runs side by side, each in a process, at least 1.
-    progress: a bar on stderr; None shows it on a terminal and in a notebook.
+    workers: number of parallel runs, each in a process, at least 1.
+    progress: whether to show a progress bar on stderr; None to show it in a terminal and in a notebook.
 
-    KeyboardInterrupt passes.
+    KeyboardInterrupt is not caught.
     """
     from bostruct.execution.processes import ProcessPool
 
@@ -64,13 +64,13 @@ def execute(plan: Plan, workers: int, progress: bool | None) -> dict[RunKey, str
 
 @contextmanager
 def _watch_progress(plan: Plan, counts: dict[RunKey, int], progress: bool | None) -> Iterator[None]:
-    """Show a bar that counts, from a thread of its own, the trials that are on disk."""
+    """Show a progress bar that counts the trials on disk, from a separate thread."""
     most = plan.trials
     stop = Event()
     done = sum(min(count, most) for count in counts.values())
     with progress_bar(plan.problem, most * len(counts), done, progress) as bar:
 
-        def look() -> None:
+        def update() -> None:
             for cell in [cell for cell, count in counts.items() if count < most]:
                 now = min(finished_trials(plan, cell), most)
                 bar.update(now - counts[cell])
@@ -78,11 +78,11 @@ def _watch_progress(plan: Plan, counts: dict[RunKey, int], progress: bool | None
             ended = sum(count == most for count in counts.values())
             bar.set_postfix_str(f"{ended} of {len(counts)} runs")
 
-        def keep_looking() -> None:
+        def keep_updating() -> None:
             while not stop.wait(POLL_SECONDS):
-                look()
+                update()
 
-        thread = Thread(target=keep_looking, daemon=True)
+        thread = Thread(target=keep_updating, daemon=True)
         if bar is not None:
             thread.start()
         try:
@@ -91,11 +91,11 @@ def _watch_progress(plan: Plan, counts: dict[RunKey, int], progress: bool | None
             stop.set()
             if bar is not None:
                 thread.join()
-                look()
+                update()
 
 
 def execute_run(plan: Plan, cell: RunKey) -> int:
-    """Do one run from where it stopped, in this process and with one thread, and return how many trials it then has."""
+    """Execute or resume one run, in this process and with one thread, and return its number of finished trials."""
     problem = plan.load_problem()
     if plan.file(cell).exists():
         _check_run(plan, cell)
@@ -120,15 +120,15 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
 
 
 def _check_run(plan: Plan, cell: RunKey) -> None:
-    """Raise StudyMismatch if the file of a run holds one of another space, goals, method or initial points."""
+    """Raise StudyMismatch if the file of a run has another space, other goals, method or initial points."""
     try:
         stored = SqliteStorage(plan.file(cell)).read(None)
-    except StorageError:  # it holds no study yet; what else is wrong shows when it is opened
+    except StorageError:  # it contains no study yet; other errors are reported when it is opened
         return
     if stored.changes:
-        raise StudyMismatch(f"{plan.file(cell)}: its space was changed after the run had begun")
+        raise StudyMismatch(f"{plan.file(cell)}: its space was changed after the start of the run")
     if difference := plan.find_difference(cell, stored.study):
-        raise StudyMismatch(f"{plan.file(cell)}: was made with {difference}")
+        raise StudyMismatch(f"{plan.file(cell)}: was created with {difference}")
 
 
 def _count_chosen(study: Study) -> int:
@@ -136,7 +136,7 @@ def _count_chosen(study: Study) -> int:
 
 
 class _Timed:
-    """An objective that sums up its CPU seconds."""
+    """An objective that measures its total CPU seconds."""
 
     def __init__(self, objective: Callable[[Any], object]) -> None:
         self.objective = objective
@@ -151,9 +151,9 @@ class _Timed:
 
 
 def name_in_file(path: str | Path | None, name: str) -> str:
-    """Return the name of a study, or the one that an earlier version gave it, if a file has that.
+    """Return the name of a study, or its name by an earlier version, if a file contains that.
 
-    path: of the file; None for none.
+    path: path of the file, if any.
     """
     made = name
     if len(name) > LONGEST_NAME:
@@ -162,25 +162,25 @@ def name_in_file(path: str | Path | None, name: str) -> str:
     if path is None or not earlier or not Path(path).exists():
         return made
     try:
-        held = {row.name for row in SqliteStorage(Path(path)).studies()}
-    except StorageError:  # what is wrong shows when the file is opened for writing
+        stored = {row.name for row in SqliteStorage(Path(path)).studies()}
+    except StorageError:  # reported when the file is opened for writing
         return made
-    return next((one for one in (made, *earlier) if one in held), made)
+    return next((one for one in (made, *earlier) if one in stored), made)
 
 
 def finished_trials(plan: Plan, cell: RunKey) -> int:
-    """Count the trials of a run that are on disk; 0 if it has no file, or a file without a study."""
+    """Count the finished trials of a run on disk; 0 if it has no file, or a file without a study."""
     path = plan.file(cell)
     if not path.exists():
         return 0
     try:
         return SqliteStorage(path).count_finished()
-    except StorageError:  # it holds no study yet; what else is wrong shows when it is opened for writing
+    except StorageError:  # it contains no study yet; other errors are reported when it is opened for writing
         return 0
 
 
 def read_runs(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
-    """Return all runs in the folder, those asked for first; and why some of them cannot be compared."""
+    """Return all runs in the folder, the requested runs first; and the reasons why some cannot be compared."""
     found = plan.find_files()
     results: dict[RunKey, Result] = {}
     left_out: dict[RunKey, str] = {}
@@ -196,8 +196,8 @@ def read_runs(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
 def read_result(plan: Plan, cell: RunKey) -> Result:
     """Return the first `trials` trials of a run.
 
-    Raises StorageError, StudyMismatch if the run is of another space, goals, method or initial points than those of
-    the plan, and BostructError if there are fewer trials.
+    Raises StorageError, StudyMismatch if the run has another space, other goals, method or initial points than the
+    plan, and BostructError if it has fewer trials.
     """
     _check_run(plan, cell)
     space = plan.load_problem().space
@@ -215,15 +215,15 @@ def _cpu_file(path: Path) -> Path:
 
 
 def _add_cpu_seconds(path: Path, suggestions: int, seconds: float) -> None:
-    """Keep, beside the file of a run, the CPU seconds that its process spent outside the objective."""
+    """Add to the record of a run, in a file next to it, the CPU seconds of its process outside the objective."""
     before = read_cpu_seconds(path) or (0, 0.0)
     record = json.dumps({"suggestions": before[0] + suggestions, "seconds": before[1] + seconds})
-    with suppress(OutputRefused):  # somebody else's file stays, and the run has no record
+    with suppress(OutputRefused):  # a file that bostruct did not write stays, and the run has no record
         write_output(_cpu_file(path), f"{record}\n", "record of CPU seconds")
 
 
 def read_cpu_seconds(path: Path) -> tuple[int, float] | None:
-    """Return the number of suggestions timed, and the CPU seconds outside the objective; None for no record."""
+    """Return the number of timed suggestions, and the CPU seconds outside the objective; None without a record."""
     try:
         record = json.loads(_cpu_file(path).read_text(encoding="utf-8"))
         return int(record["suggestions"]), float(record["seconds"])

@@ -1,6 +1,6 @@
-"""Statistics of a comparison: means over seeds, and paired differences to the first method on the same seeds.
+"""Statistics of a comparison: means over seeds, and paired differences from the first method on the same seeds.
 
-Differences have Student's interval and test, corrected by Holm for several of them.
+Differences have Student's interval and test, with Holm's correction for several methods.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from bostruct.problems.own import AnyProblem
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
-LEVEL = 0.05  # of significance; intervals are of 1 minus it
-EQUAL = 1e-12  # standard error, relative to the mean, that rounding alone leaves of equal differences
+LEVEL = 0.05  # significance level; intervals have confidence 1 - LEVEL
+EQUAL = 1e-12  # largest standard error of equal differences due to rounding, relative to the mean
 
 
 class MethodRow(NamedTuple):
-    """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
+    """A method over its seeds. NaN and None represent unknown values, such as the error of a single run.
 
-    runs: number of seeds that the row covers.
-    feasible: number of these whose run has a figure of merit: all of several objectives, else those with a completed
+    runs: number of seeds of the row.
+    feasible: number of runs with a figure of merit: all runs with several objectives, otherwise runs with a completed
         trial that satisfies all constraints.
-    pairs: number of these seeds; 0 for the first method itself.
+    pairs: number of seeds that the first method has too; 0 for the first method itself.
     low, high: ends of the 95% interval of the difference; NaN if all differences are equal, and not zero.
-    p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods; None if
-        there is no interval.
+    p, p_holm: p-values of the test that the difference is zero, before and after correction for the number of methods;
+        None without an interval.
     optima: number of runs that reached the optimum.
-    cpu_seconds: mean CPU seconds of such a suggestion, if the runs have a record of them.
-    reported, reported_error: of what runs are judged by, None if that is the value.
+    cpu_seconds: mean CPU seconds of a suggestion, if the runs have a record of them.
+    reported, reported_error: mean of the reported figure, such as a test error; None if it is the value.
     """
 
     method: str
@@ -62,9 +62,9 @@ class MethodRow(NamedTuple):
 def method_rows(
     problem: AnyProblem, results: Mapping[RunKey, Result], cpu: Mapping[RunKey, tuple[int, float]] | None = None
 ) -> list[MethodRow]:
-    """Return one row for each method, in their order; the differences are over the seeds that both methods have.
+    """Return one row for each method, in their order; differences are over the seeds that both methods have.
 
-    cpu: suggestions and CPU seconds of runs that have a record of them; None for none.
+    cpu: numbers of suggestions and CPU seconds of runs that have a record of them, if any.
     """
     final = final_values(problem, results)
     names = list(dict.fromkeys(cell.method for cell in results))
@@ -76,7 +76,7 @@ def method_rows(
 
 
 def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[RunKey, float]:
-    """Return the figure of merit of each run that has one; the hypervolume of a run without a feasible trial is 0."""
+    """Return the figures of merit, of runs that have one; the hypervolume of a run without a feasible trial is 0."""
     if problem.goals.n_objectives == 1:
         return {cell: _final_value(problem, result) for cell, result in results.items() if result.has_feasible}
     corner = find_corner(list(results.values())) if problem.reference is None else problem.reference
@@ -89,7 +89,7 @@ def is_maximized(problem: AnyProblem) -> bool:
 
 
 def merit_name(problem: AnyProblem) -> str:
-    """Name the figure of merit of a problem's runs."""
+    """Return the name of the figure of merit of a problem's runs."""
     if problem.goals.n_objectives > 1:
         return "hypervolume"
     return "best feasible value" if problem.goals.limits else "best value"
@@ -124,10 +124,10 @@ def _method_row(
 def _compare_with(
     first: str, method: str, final: Mapping[RunKey, float], results: Mapping[RunKey, Result]
 ) -> tuple[float, float, int, float, float, float | None]:
-    """Return the mean difference to the first method, its error, the number of pairs, the interval's ends, and p."""
+    """Return the mean difference from the first method, its error, the number of pairs, the interval's ends, and p."""
     seeds = [cell.seed for cell in results if cell.method == method and RunKey(first, cell.seed) in results]
     pairs = [(RunKey(method, seed), RunKey(first, seed)) for seed in seeds] if method != first else []
-    if not pairs or any(cell not in final for pair in pairs for cell in pair):  # the pairs left are those of luck
+    if not pairs or any(cell not in final for pair in pairs for cell in pair):  # the remaining pairs would be biased
         return math.nan, math.nan, len(pairs), math.nan, math.nan, None
     differences = [final[own] - final[other] for own, other in pairs]
     estimate = estimate_difference(differences)
@@ -140,9 +140,9 @@ def _compare_with(
 class Difference(NamedTuple):
     """The mean of paired differences.
 
-    low, high: ends of its 95% interval, Student's t.
-    p: of the two-sided t test that the mean is zero; None if the differences are equal, and not zero, for which the
-        test is not defined. The interval has no width then.
+    low, high: ends of its 95% interval, by Student's t.
+    p: p-value of the two-sided t test that the mean is zero; None if the differences are equal, and not zero: the test
+        is then undefined, and the interval has no width.
     n: number of pairs, at least 2.
     """
 
@@ -156,13 +156,13 @@ class Difference(NamedTuple):
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and its standard error, which is NaN for fewer than two values.
 
-    values: at least one.
+    values: at least one value.
     """
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def estimate_difference(differences: Sequence[float]) -> Difference | None:
-    """Return the mean of paired differences with its interval and test, None for fewer than two."""
+    """Return the mean of paired differences with its interval and test; None for fewer than two differences."""
     n = len(differences)
     if n < 2:
         return None
@@ -193,25 +193,25 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
 
 
 def value_without_noise(problem: AnyProblem, point: Presented) -> float | None:
-    """Return the value of a point without noise; None if the problem has no noise, or its mean is not known."""
+    """Return the value of a point without noise; None if the problem has no noise, or its mean is unknown."""
     return float(problem.noise_free(point)) if problem.noisy and problem.noise_free is not None else None
 
 
 def is_chosen(trial: Trial) -> bool:
-    """Return whether the method chose the point of a trial, beyond its own initial points."""
+    """Return whether the method chose the point of a trial, excluding initial points."""
     return trial.origin not in ("given", "initial") and not trial.is_extra
 
 
 def suggestion_seconds(result: Result) -> float | None:
-    """Return the median seconds of the points that the method chose by itself; None if there are none."""
+    """Return the median suggestion time of the points that the method chose, in seconds; None without such points."""
     chosen = [trial.info["suggest_seconds"] for trial in result.trials if is_chosen(trial)]
     return median(chosen) if chosen else None
 
 
 def reported_value(problem: AnyProblem, result: Result) -> float | None:
-    """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
+    """Return the figure that the problem reports for its runs, such as a test error, at the best point.
 
-    Returns None if that is the value of the best point.
+    Returns None if it is the value of the best point.
     """
     if isinstance(problem, ArchitectureProblem) and problem.report is not None:
         return problem.reported(result.best_point)

@@ -1,4 +1,4 @@
-"""A comparison as a value: its statistics, its table as text, CSV files, a picture."""
+"""The result of a comparison: its statistics, its table as text, CSV files, and plot."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "or
 class ProblemComparison:
     """Methods compared on one problem.
 
-    cpu: over how many suggestions runs were timed, and their CPU seconds outside the objective.
-    ends: the arguments that may have ended runs early, such as ``timeout=60``; empty for none.
+    cpu: numbers of timed suggestions of runs, and their CPU seconds outside the objective.
+    ends: the arguments that may have ended runs early, such as ``timeout=60``; may be empty.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ProblemComparison:
 
     @cached_property
     def n_initial(self) -> int:
-        """The number of initial points that each run begins with; there methods differ by the noise of values alone."""
+        """The number of initial points of each run, at which methods differ only by noise."""
         given = (sum(trial.origin == "given" for trial in result.trials) for result in self.results.values())
         return min(self.n_trials, min(given, default=0))
 
@@ -62,7 +62,7 @@ class ProblemComparison:
 
     @property
     def title(self) -> str:
-        """The problem, the number of trials, and the optimum as far as it is known, in words."""
+        """A description of the problem, the number of trials, and the optimum, if known."""
         problem = self.problem
         known = problem.best_known if problem.optimum is None else problem.optimum
         value = "not known" if known is None else f"{format_number(known)} ({problem.optimum_source})"
@@ -75,14 +75,13 @@ class ProblemComparison:
 
     @property
     def notes(self) -> list[str]:
-        """The runs that failed, are left out or are not feasible, with the reason; runs all alike, and ended early."""
+        """Notes on failed, left out, infeasible, identical and early-ended runs, with reasons."""
         notes = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
         notes += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
         if self.n_initial == self.n_trials and self._has_several_methods:
             notes.append(
-                "no comparison: all trials are at points that all methods share, so only noise differs; let runs have "
-                "more trials"
+                "no comparison: all trials are at points that all methods share, so only noise differs; use more trials"
             )
         if self.ends:
             notes += self._describe_early_ends()
@@ -95,7 +94,7 @@ class ProblemComparison:
         return notes
 
     def _describe_early_ends(self) -> list[str]:
-        """Say for each method how many runs ended before they had all trials, and after how many."""
+        """Describe for each method how many runs ended before they had all their trials, and after how many."""
         counts: dict[str, list[int]] = {}
         for cell, result in self.results.items():
             counts.setdefault(cell.method, []).append(len(result.order))
@@ -109,27 +108,27 @@ class ProblemComparison:
         return lines
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return the head and the rows of the table, as text."""
+        """Return the header and the rows of the table, as text."""
         return table_of(self.rows, merit_name(self.problem))
 
     def to_text(self, form: Any = format_table) -> str:
-        """Return title, table, the words that explain it, and notes."""
+        """Return title, table, its explanation, and notes."""
         body = [form(*self.table()), describe_rows(self.rows)] if self.rows else []
         return "\n\n".join(part for part in (self.title, *body, "\n".join(self.notes)) if part)
 
     def to_html(self) -> str:
         """Return the same as HTML."""
         header, cells = self.table()
-        said = [*([describe_rows(self.rows)] if self.rows else []), *self.notes]
-        return html_table(cells, header, self.title) + "".join(f"<p>{escape(line)}</p>" for line in said if line)
+        lines = [*([describe_rows(self.rows)] if self.rows else []), *self.notes]
+        return html_table(cells, header, self.title) + "".join(f"<p>{escape(line)}</p>" for line in lines if line)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean best value, or hypervolume, of each method against trials, and return the matplotlib axes.
+        """Plot the mean best value, or hypervolume, of each method against trials, and return the matplotlib axes.
 
-        ax: axes to draw on, None for those of a new figure.
+        ax: axes to draw on; None for a new figure.
 
-        Of one objective, runs without a feasible trial are left out, and the title says so. Raises MissingExtra without
-        matplotlib, and ValueError if there is no run to draw.
+        With one objective, runs without a feasible trial are left out, and the title states this. Raises MissingExtra
+        without matplotlib, and ValueError if there is no run to draw.
         """
         several = self.problem.goals.n_objectives > 1
         groups: dict[str, list[Result]] = {}
@@ -146,8 +145,8 @@ class ProblemComparison:
         means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
         noise = ", values with their noise" if self.problem.noisy else ""
         error = "" if several else ", one standard error"
-        lucky = ", feasible ones alone" if sum(map(len, groups.values())) < len(self.results) else ""
-        title = f"{self.problem.name}, mean of {means}{lucky}{error}{noise}"
+        subset = ", feasible ones alone" if sum(map(len, groups.values())) < len(self.results) else ""
+        title = f"{self.problem.name}, mean of {means}{subset}{error}{noise}"
         axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
         return axes
 
@@ -185,15 +184,15 @@ class ProblemComparison:
             for position, (number, best) in enumerate(zip(result.order, bests, strict=True), start=1):
                 trial = result.trials[number]
                 regret = None if best is None or optimum is None else sign * (best - optimum)
-                told = trial.values if several else trial.value
-                yield (*cell, position, told, best, regret, trial.origin, trial.info.get("suggest_seconds"))
+                observed = trial.values if several else trial.value
+                yield (*cell, position, observed, best, regret, trial.origin, trial.info.get("suggest_seconds"))
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Methods compared on problems, a table for each problem.
+    """Methods compared on problems, with a table for each problem.
 
-    problems: the comparison on each problem, in the order given; ``comparison["name"]`` is that on one of them.
+    problems: the comparison on each problem, in order; ``comparison["name"]`` is the comparison on one problem.
     """
 
     problems: tuple[ProblemComparison, ...]
@@ -221,7 +220,7 @@ class Comparison:
         return "\n\n".join(one.to_text(format_markdown) for one in self.problems)
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a dict a problem and method, from the name of a statistic to its number."""
+        """Return a dict for each problem and method, from the name of a statistic to its value."""
         return [{"problem": one.name, **row._asdict()} for one in self.problems for row in one.rows]
 
     def to_dataframe(self) -> DataFrame:
@@ -229,9 +228,9 @@ class Comparison:
         return optional_import("pandas", "pandas").DataFrame(self.rows())
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the convergence of all methods on each problem, and return the matplotlib axes, an array of several.
+        """Plot the convergence of all methods on each problem, and return the matplotlib axes, or an array of several.
 
-        axes: as many matplotlib axes as there are problems, None for those of a new figure.
+        axes: matplotlib axes, one for each problem; None for a new figure.
 
         Raises MissingExtra without matplotlib, ValueError.
         """
@@ -247,7 +246,7 @@ class Comparison:
 
 
 def table_of(rows: Sequence[MethodRow], merit: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the head of the table and its rows; columns without any number are left away."""
+    """Return the header of the table and its rows; columns without any number are omitted."""
     first = rows[0].method if rows else "first"
     header = (
         "method",
@@ -264,7 +263,7 @@ def table_of(rows: Sequence[MethodRow], merit: str) -> tuple[tuple[str, ...], li
         "CPU s/suggestion",
         "reported (± s.e.)",
     )
-    timed = any(row.cpu_seconds is not None for row in rows)  # the clock of a busy machine says less
+    timed = any(row.cpu_seconds is not None for row in rows)  # less dependent on other processes than wall-clock time
     cells = [_format_row(row._replace(seconds=None) if timed else row) for row in rows]
     if all(row.feasible == row.runs for row in rows):
         cells = [(*row[:2], "-", *row[3:]) for row in cells]
@@ -302,15 +301,15 @@ def _with_error(value: float | None, error: float | None) -> str:
 
 
 def describe_rows(rows: Sequence[MethodRow]) -> str:
-    """Explain the columns of differences and of feasible runs in a line; nothing if there are none."""
-    said = []
+    """Return an explanation of the columns of differences and of feasible runs; empty if there are none."""
+    sentences = []
     if any(row.pairs > 1 for row in rows):
-        said.append(
+        sentences.append(
             f"Differences to {rows[0].method} are means over pairs of runs with the same seed and initial points, with "
             "Student's 95% interval; p is corrected for the number of methods (Holm)."
         )
     if any(row.feasible < row.runs for row in rows):
-        said.append(
+        sentences.append(
             "Means are only over the runs that found a feasible point. A pair with another run has no difference."
         )
-    return " ".join(said)
+    return " ".join(sentences)

@@ -156,7 +156,7 @@ def test_a_folder_resumes_and_keeps_others_out(tmp_path):
     for seed in (0, 1):
         one, other = (found.problems[0].results[RunKey("draw", seed)] for found in (longer, whole))
         assert [trial.point for trial in one.trials] == [trial.point for trial in other.trials]
-    with pytest.raises(StorageError, match="holds a comparison on cost, not on other"):
+    with pytest.raises(StorageError, match="has a comparison on cost, not on other"):
         compare(bo.Problem(cost, SPACE, name="other"), draw, n_trials=4, storage=tmp_path, progress=False)
 
 
@@ -246,16 +246,16 @@ def test_nothing_is_left_without_storage(monkeypatch, tmp_path):
     ("given", "words"),
     [
         ((3, "random"), "problems: expected a bostruct.Problem"),
-        (([], "random"), "problems: expected at least one, got none"),
-        (([(cost, SPACE), (cost, SPACE)], "random"), "problems: two are named 'cost'; give a dict"),
-        (({"short": "branin"}, "random"), "a benchmark problem keeps its name"),
-        (("branin", []), "methods: expected at least one, got none"),
+        (([], "random"), "problems: expected at least one problem, got none"),
+        (([(cost, SPACE), (cost, SPACE)], "random"), "problems: two problems are named 'cost'; give a dict"),
+        (({"short": "branin"}, "random"), "a benchmark problem cannot be renamed"),
+        (("branin", []), "methods: expected at least one method, got none"),
         (("branin", [3]), "expected a name, a searcher or a function from a domain to a searcher, got 3"),
-        (("branin", [draw, type("other", (), {"__name__": "draw", "__call__": draw})()]), "two are labeled 'draw'"),
+        (("branin", [draw, type("other", (), {"__name__": "draw", "__call__": draw})()]), "are labeled 'draw'"),
         (("branin", "smca"), "Did you mean 'smac'"),
         (
             ("branin", {"x": lambda _: None}),
-            r"branin cannot be searched by x: methods\['x'\]: what it builds: expected a .*Searcher .*, got None",
+            r"branin cannot be searched by x: methods\['x'\]: its result: expected a .*Searcher .*, got None",
         ),
         (
             ((cost, SPACE), ["random", "nasbot"]),

@@ -71,7 +71,7 @@ def test_runs_of_another_experiment_are_not_compared_in_an_older_folder(made, tm
     changed = bo.Problem(cost, **({"space": SPACE, "initial": 2} | options))
     found = compare(changed, labeled, n_trials=n_trials, seeds=1, storage=folder, progress=False).problems[0]
     assert RunKey("draw", 0) not in found.results
-    assert "was made with" in found.left_out[RunKey("draw", 0)]
+    assert "was created with" in found.left_out[RunKey("draw", 0)]
     assert (RunKey("draw", 0) in found.failed) == (n_trials > 4)
     (folder / "comparison.json").write_text(older)
     same = bo.Problem(cost, SPACE, initial=2)
