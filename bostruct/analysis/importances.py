@@ -104,13 +104,12 @@ def importance(
     else:
         found = importances_of_draws(forest, data.features, data.draws, pairs)
     which = None if data.result.goals.n_objectives == 1 else objective
-    description = pictures.describe_study(data.result)
+    name = pictures.describe_study(data.result)
     models = (one for one in reversed(data.result.trials) if one.origin == "model")
     selected = next((tuple(one.info.get("variables", ())) for one in models), ())
     learned, n = len(data.values), len(data.result.list_completed())
     note = f"the forest learned from {learned:,} of {n:,} trials, evenly by rank" if learned < n else ""
-    effects = _sort(found.main), _sort(found.pairs)
-    return Importances(*effects, data.left_out, data.searched, which, description, selected, note)
+    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, name, selected, note)
 
 
 def plot_importance(found: Importances | Study | Result, ax: Axes | None = None, most: int = 20) -> Axes:
@@ -275,8 +274,7 @@ class DesignData(NamedTuple):
     design: (n, c), with one row for each trial.
     values: values of the objective (n,), in the user's units.
     searched: share of the trials that a search chose, in [0, 1].
-    draws: points sampled from a space with conditions, or of programs that differ in their choices (m, c); None for
-        any other space.
+    draws: points sampled from a space with conditions, or of programs with different choices (m, c); otherwise None.
     """
 
     design: Array
@@ -294,8 +292,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
 
     objective: position of the objective to explain, from 0.
 
-    Raises BostructError for fewer than two completed trials, or for points without named choices; TypeError,
-    ValueError.
+    Raises BostructError for fewer than two completed trials or points without named choices, TypeError, ValueError.
     """
     result = getattr(study, "result", study)
     if not isinstance(result, Result):

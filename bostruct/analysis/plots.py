@@ -310,10 +310,8 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
 class _Curve(NamedTuple):
     """The mean best value of several runs.
 
-    label: text in the legend.
     trials: (t,); all runs have a value by the first of these trials.
-    mean: (t,).
-    error: standard error of the mean (t,); None for one run.
+    mean, error: mean and its standard error (t,); the error is None for one run.
     runs: number of runs.
     """
 

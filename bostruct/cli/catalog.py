@@ -194,10 +194,9 @@ def _describe_one(spec: str, as_json: bool) -> None:
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the tables as Markdown.")
 @json_option
 def methods(as_markdown: bool, as_json: bool) -> None:
-    """List the methods, and the domains that each supports.
+    """List the methods and the domains that each supports.
 
-    The order is: `auto`, methods with a model, methods that start with cheap evaluations, methods without a model, and
-    methods of installed packages (entry points `bostruct.methods`).
+    In order: `auto`, models, multi-fidelity, without a model, installed packages (entry points `bostruct.methods`).
 
     \b
     Examples:

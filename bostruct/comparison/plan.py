@@ -139,8 +139,7 @@ class Plan:
 
         overwrite: True if tables may replace files that bostruct did not write.
 
-        Raises StorageError if the folder belongs to another comparison, OutputRefused if a table must not replace a
-        file.
+        Raises StorageError for the folder of another comparison, OutputRefused if a table must not replace a file.
         """
         path = self.folder / SETTINGS_FILE
         for name, kind in TABLES.items():

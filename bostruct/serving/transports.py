@@ -157,8 +157,7 @@ class _StudyHandler(GuardedHandler):
 class Budget:
     """A rate limit for requests (token bucket).
 
-    rate: long-term rate in requests per second.
-    burst: capacity of the bucket in requests.
+    rate, burst: long-term rate in requests per second, and capacity of the bucket in requests.
     clock: returns monotonic seconds.
     """
 

@@ -77,8 +77,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
     The original file is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on if that exists.
 
-    connection: connection to the file, outside a transaction, with a rollback journal: no other connection may have a
-        log open.
+    connection: to the file, outside a transaction, with a rollback journal: no other connection may have a log open.
 
     Raises StorageError if a row cannot be read, OSError or sqlite3.Error if nothing can be written; the file is then
     not changed.

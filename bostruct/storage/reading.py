@@ -216,9 +216,8 @@ def _check_numbering(trials: list[TrialRow], where: str) -> None:
 def pause_collector() -> Iterator[None]:
     """Stop the garbage collector during a block, unless other code has stopped it.
 
-    The collector visits all objects whenever their number has grown by a quarter, which takes a third of the time to
-    read a long study. Afterwards the new objects count as old and are not visited again, unless the user has frozen
-    objects.
+    It visits all objects whenever their number has grown by a quarter, which takes a third of the time to read a long
+    study. Afterwards, the new objects count as old and are not visited again, unless the user has frozen objects.
     """
     was_enabled, thread = gc.isenabled(), threading.get_ident()
     try:
