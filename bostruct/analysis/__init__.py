@@ -1,1 +1,1 @@
-"""Importances of variables, and pictures of studies."""
+"""Importances of variables, and plots of studies."""

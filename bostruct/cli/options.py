@@ -236,7 +236,7 @@ def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
 def add_relabel(spec: str, relabel: int | None) -> str:
     """Return the specification with `relabel=SEED` added; raise UsageError if it already contains it.
 
-    relabel: seed of the relabeling, from 0; None for none.
+    relabel: seed of the relabeling, from 0, if any.
     """
     if relabel is None:
         return spec
@@ -260,7 +260,7 @@ def check_not_empty(place: Storage, names: Sequence[str]) -> None:
     from bostruct.storage.protocol import StorageError
 
     if not names:
-        raise StorageError(f"{place.label}: holds no study")
+        raise StorageError(f"{place.label}: contains no study")
 
 
 def short_name(place: Storage) -> str:

@@ -419,7 +419,7 @@ def _draw_picture(compared: ProblemComparison, path: Path, overwrite: bool) -> P
     try:
         save_figure(compared.plot(), path, overwrite=overwrite)
     except (MissingExtra, ValueError) as error:  # matplotlib is not installed, or no run has a feasible trial
-        click.echo(f"no picture: {error}", err=True)
+        click.echo(f"no plot: {error}", err=True)
         return None
     return path
 

@@ -332,7 +332,7 @@ def _check_free(target: str, names: list[str]) -> None:
 
     place = open_place(target)
     if taken := {row.name for row in place.studies()}.intersection(names):
-        raise StorageError(f"{place.label}: holds a study {min(taken)!r} already; nothing was copied")
+        raise StorageError(f"{place.label}: already contains a study {min(taken)!r}; nothing was copied")
     for name in names:
         check_new_name(name, f"{place.label}: nothing was copied; ")
 

@@ -473,7 +473,7 @@ class Storage(ABC):
 
 def explain_second(label: str, name: str) -> StorageError:
     """Return the error of `Storage.save` if a study of this name exists."""
-    return StorageError(f"{label}: holds a study {name!r} already; choose another name, or another file")
+    return StorageError(f"{label}: already contains a study {name!r}; choose another name, or another file")
 
 
 def check_new_name(name: str, where: str = "") -> str:
@@ -498,4 +498,4 @@ def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:
         return found[0]
     names = ", ".join(repr(row.name) for row in rows) or "none"
     wanted = "name: expected one of its studies" if name is None else f"there is no study {name!r}"
-    raise StorageError(f"{label}: {wanted}; it holds {names}{did_you_mean(name, [row.name for row in rows])}")
+    raise StorageError(f"{label}: {wanted}; it contains {names}{did_you_mean(name, [row.name for row in rows])}")

@@ -183,7 +183,7 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection for changes that are committed together at the end; raise StorageError if that fails."""
         if self._process not in (os.getpid(), 0):
-            raise StorageError(f"{self.path}: a forked process cannot use a study of its parent; tell in the parent")
+            raise StorageError(f"{self.path}: a forked process cannot use its parent's study; call tell in the parent")
         if self.lost is not None:
             raise StorageLost(str(self.lost))
         try:

@@ -83,7 +83,7 @@ def test_a_database_needs_the_name_of_the_page(tmp_path, monkeypatch):
 
 def test_a_file_or_a_study_that_is_not_there_is_refused(tmp_path):
     Database(tmp_path / "empty.db", read_only=False).close()
-    assert "holds no study" in call("report", tmp_path / "empty.db", code=3).stderr
+    assert "contains no study" in call("report", tmp_path / "empty.db", code=3).stderr
     assert "no such file" in call("report", tmp_path / "no.db", code=3).stderr
     assert "there is no study 'x'" in call("report", make_file(tmp_path, 1), "--name", "x", code=3).stderr
     assert not list(tmp_path.glob("*.html"))

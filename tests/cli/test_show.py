@@ -187,7 +187,7 @@ def test_a_file_without_a_study_is_refused_as_one_that_is_not_there(tmp_path):
     for line in [("show", "--json"), ("show", "--csv", tmp_path / "t.csv")]:
         assert (
             call(line[0], tmp_path / "r.db", *line[1:], code=3).stderr
-            == f"Error: {tmp_path / 'r.db'}: holds no study\n"
+            == f"Error: {tmp_path / 'r.db'}: contains no study\n"
         )
 
 

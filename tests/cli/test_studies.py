@@ -26,7 +26,7 @@ def list_names(file: Path) -> list[str]:
 def test_a_study_is_renamed(file: Path) -> None:
     assert call("rename", file, "c", "--name", "a").stdout.startswith("study 'a' in ")
     assert list_names(file) == ["c", "b"]
-    assert "holds a study 'b' already" in call("rename", file, "b", "--name", "c", code=3).output
+    assert "already contains a study 'b'" in call("rename", file, "b", "--name", "c", code=3).output
     assert "there is no study 'nobody'" in call("rename", file, "b", "--name", "nobody", code=3).output
     assert "expected one of its studies" in call("rename", file, "d", code=3).output
 

@@ -105,7 +105,7 @@ class Overtaken(Drawer):
 def test_a_study_that_was_made_meanwhile_is_opened_and_never_replaced() -> None:
     assert Overtaken().begin(STUDY)[0] == StoredStudy(STUDY, [FIRST])
     drawer = Overtaken()
-    with pytest.raises(StorageError, match=r"holds a study .* already"):
+    with pytest.raises(StorageError, match=r"already contains a study "):
         drawer.save(StoredStudy(STUDY, []))
     assert drawer.load(STUDY.name).trials == [FIRST]
     assert not drawer.locked

@@ -271,7 +271,7 @@ def test_another_study_of_the_same_name_is_refused_with_the_difference(path, giv
 def test_studies_are_listed_and_chosen_by_name(path):
     open_study(path, name="other").close()
     assert [row.name for row in SqliteStorage(path).studies()] == ["mine", "other"]
-    with pytest.raises(StorageError, match="it holds 'mine', 'other'"):
+    with pytest.raises(StorageError, match="it contains 'mine', 'other'"):
         bo.Study.load(path)
     with pytest.raises(StorageError, match="there is no study 'third'"):
         bo.Study.load(path, "third")

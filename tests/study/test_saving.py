@@ -100,11 +100,11 @@ def test_a_file_takes_studies_of_other_names_and_refuses_that_of_the_same(tmp_pa
     two.save(file)
     assert [row.name for row in SqliteStorage(file).studies()] == ["one", "two"]
     one.optimize(objective, 5)
-    with pytest.raises(StorageError, match=r"saved\.db: holds a study 'one' already"):
+    with pytest.raises(StorageError, match=r"saved\.db: already contains a study 'one'"):
         one.save(file)
     with bo.Study.load(file, "one") as kept:
         assert len(kept.trials) == 3
-    with open_study(tmp_path / "own.db") as own, pytest.raises(StorageError, match="holds a study 'study' already"):
+    with open_study(tmp_path / "own.db") as own, pytest.raises(StorageError, match="already contains a study 'study'"):
         own.save(tmp_path / "own.db")
 
 
@@ -114,7 +114,7 @@ def test_a_study_is_saved_under_another_name_beside_itself(tmp_path: Path) -> No
         own.optimize(objective, 3)
         own.save(file, name="branch")
         assert own.name == "study"
-        with pytest.raises(StorageError, match="holds a study 'branch' already"):
+        with pytest.raises(StorageError, match="already contains a study 'branch'"):
             own.save(file, name="branch")
         for wrong in ("", 3):
             with pytest.raises(ValueError, match="name: expected a non-empty string"):
@@ -220,7 +220,7 @@ def test_a_copy_takes_nobodys_place_and_is_made_of_studies_only(tmp_path: Path) 
     (tmp_path / "link.db").symlink_to(tmp_path / "target.db")
     with pytest.raises(StorageError, match="exists already"):
         copy_file(file, tmp_path / "link.db")
-    assert "holds 'a b'" in invoke(main, ["copy", str(file), str(tmp_path / "new.db")]).stdout
+    assert "contains 'a b'" in invoke(main, ["copy", str(file), str(tmp_path / "new.db")]).stdout
     assert sorted(os.listdir(tmp_path)) == ["link.db", "new.db", "notes.txt", "runs.db"]
 
 

@@ -1,1 +1,1 @@
-"""Reports of studies: one page of HTML with the story, the pictures and the tables of runs."""
+"""Reports of studies: one HTML page with a description, plots and tables of runs."""

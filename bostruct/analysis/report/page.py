@@ -102,7 +102,7 @@ def _anchor(position: int, title: str) -> str:
 
 def _write_runs(runs: Sequence[Run], contents: Sequence[Sections]) -> list[Html]:
     if not runs:
-        return [element("p", "The file holds no study.")]
+        return [element("p", "The file contains no study.")]
     if len(runs) == 1:
         return _write_sections(0, contents[0], "h2")
     pages = [_tabulate_runs(runs)]

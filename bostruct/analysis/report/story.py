@@ -75,9 +75,9 @@ def describe_space(domain: Domain | None) -> str:
     names = {
         "ArchitectureDomain": "architectures",
         "SearchSpace": "programs",
-        "JsonDomain": "a space that its file does not hold whole",
+        "JsonDomain": "a space that its file does not fully contain",
     }
-    return names.get(type(domain).__name__, "a space that the result does not hold")
+    return names.get(type(domain).__name__, "an unknown space")
 
 
 def _tell_search(run: Run) -> Iterator[object]:

@@ -294,7 +294,7 @@ def _write_row(trial: Trial, point: Mapping[str, str], run: Run, names: Sequence
 
 def _describe_status(trial: Trial, run: Run) -> str:
     if trial.broken:
-        return f"breaks {cut_end(', '.join(trial.broken), LONGEST_CELL)}"
+        return f"violates {cut_end(', '.join(trial.broken), LONGEST_CELL)}"
     if trial.reason is None:
         return run.find_status(trial)
     return f"{trial.status}: {cut_end(first_line(trial.reason), LONGEST_CELL)}"

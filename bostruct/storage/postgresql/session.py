@@ -336,7 +336,7 @@ class Session:
             raise StorageError(f"{self.place.label}: the study is closed; open it again")
         if self._process != os.getpid():
             raise StorageError(
-                f"{self.place.label}: a forked process cannot use a study of its parent; tell in the parent"
+                f"{self.place.label}: a forked process cannot use its parent's study; call tell in the parent"
             )
 
 

@@ -114,7 +114,7 @@ def test_a_space_that_the_file_does_not_hold_is_told_as_it_is_stored(tmp_path):
     space = bo.Space({"a": range(4), "b": range(4)}, constraints=[lambda point: point["a"] <= point["b"]])
     bo.minimize(lambda point: point["a"], space, method="random", n_trials=4, seed=0, storage=tmp_path / "r.db")
     with bo.Study.load(tmp_path / "r.db", read_only=True) as study:
-        assert "a space that its file does not hold whole" in "".join(check_page(render(study)).text)
+        assert "a space that its file does not fully contain" in "".join(check_page(render(study)).text)
 
 
 def test_told_text_is_text():
@@ -150,7 +150,7 @@ def test_several_studies_are_told_one_by_one(monkeypatch):
     assert found.headings[:3] == [1, 2, 3]
     assert found.headings.count(2) == 2
     assert "The first 2 are described below" in html
-    assert "holds no study" in render()
+    assert "contains no study" in render()
 
 
 def test_1100_trials_of_34_variables_are_cut_and_the_page_says_so(monkeypatch):

@@ -37,7 +37,7 @@ def test_studies_go_to_a_database_and_back_whole(file: Path, tmp_path: Path, url
 
 def test_a_copy_to_a_database_that_has_one_of_the_names_is_refused(file: Path, url: str) -> None:
     bo.Study({"a": bool}, storage=url, name="two").close()
-    assert "holds a study 'two' already; nothing was copied" in call("copy", file, url, code=3).stderr
+    assert "already contains a study 'two'; nothing was copied" in call("copy", file, url, code=3).stderr
     assert as_json("show", url)["study"] == "two"
 
 
@@ -63,5 +63,5 @@ def test_a_copy_that_fails_leaves_no_file(tmp_path: Path, url: str, monkeypatch:
 
 def test_an_empty_database_holds_no_study(tmp_path: Path, url: str) -> None:
     for line in [("show", url), ("report", url, "--out", tmp_path / "r.html"), ("copy", url, tmp_path / "b.db")]:
-        assert "holds no study" in call(*line, code=3).stderr
+        assert "contains no study" in call(*line, code=3).stderr
     assert list(tmp_path.iterdir()) == []

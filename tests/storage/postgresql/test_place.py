@@ -118,11 +118,11 @@ def test_no_error_shows_the_password(server, database, said, monkeypatch, tmp_pa
     catch(said, lambda: open_study(wrong), "cannot be opened: .*password authentication failed")
     catch(said, lambda: open_study(server.tcp_url("nowhere")), "database .nowhere. does not exist")
     catch(said, lambda: open_study(server.tcp_url(database) + "?sslmode=require"), "SSL")
-    catch(said, lambda: bo.Study.load(url), "there is no study|holds none")
+    catch(said, lambda: bo.Study.load(url), "there is no study|contains none")
     study = open_study()
     said += [repr(study), str(study.where), study._repr_html_(), repr(study._place), repr(study._ledger.store)]
     catch(said, lambda: open_study(seed=1), "seed")
-    catch(said, lambda: study.save(url), "holds a study 'study' already")
+    catch(said, lambda: study.save(url), "already contains a study 'study'")
     trial = study.ask()
     proxy.refuses = True
     proxy.cut()

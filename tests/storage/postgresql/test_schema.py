@@ -76,7 +76,7 @@ def test_a_schema_of_others_is_left_as_it_is(url: str, server: Server, database:
 def test_an_empty_database_holds_no_study_and_reading_makes_none(url: str, server: Server, database: str) -> None:
     storage = PostgresqlStorage(url)
     assert storage.studies() == []
-    with pytest.raises(StorageError, match="expected one of its studies; it holds none"):
+    with pytest.raises(StorageError, match="expected one of its studies; it contains none"):
         bo.Study.load(url)
     assert server.query("SELECT 1 FROM pg_namespace WHERE nspname = 'bostruct'", database) == []
 

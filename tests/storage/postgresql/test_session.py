@@ -269,7 +269,7 @@ def test_a_forked_child_neither_uses_nor_keeps_a_connection(server: Server, sess
         session.close()
         time.sleep(1.5)
         os._exit(0)
-    assert b"a forked process cannot use a study" in os.read(read, 1000)
+    assert b"a forked process cannot use its parent's study" in os.read(read, 1000)
     assert session.query("SELECT 1") == [(1,)]
     session.close()
     wait_until(lambda: not server.query(f"SELECT 1 FROM pg_stat_activity WHERE pid = {pid}"), 1.0)
