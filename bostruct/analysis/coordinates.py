@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 14
 MOST_NAMED = 6  # labeled values of a numeric variable; with more values, only the ends are labeled
-MOST_LETTERS = 14  # in the label of a category, which fit between two axes
+MOST_LETTERS = 14  # in the label of a category, between two axes
 MOST_STRONG = 100  # lines; with more lines, all are fainter
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
 LINES = (0.2, 0.4, 0.6, 0.8)  # shares of a part at which the triangle has a line
@@ -174,7 +174,7 @@ def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> 
 def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | None = None, objective: int = 0) -> Axes:
     """Plot the trials of a mixture of three parts in a triangle, colored by their values.
 
-    A corner is a single part. The best trial is a star.
+    A corner is a pure part. The best trial is a star.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ UNNAMED = "study"  # default name of a study
 LEGEND_ROOM = 36.0  # points below the axes for tick labels and an axis label
 MOST_DRAWN, MOST_DRAWN_LINES = 1_000, 300  # trials with a dot in each panel, and with a line
 MOST_LETTERS = 32  # in a name on an axis
-NOTE_WIDTH, MOST_LINES = 84, 4  # letters per line, and lines, of a note on missing trials
+NOTE_WIDTH, MOST_LINES = 84, 4  # letters per line, and lines, of the note that no trial is feasible
 
 
 def require_result(study: object) -> Result:

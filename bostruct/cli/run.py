@@ -136,7 +136,7 @@ def run(
     for option, is_given in of_one_objective.items():
         if is_given and not loaded.goals.is_single:
             raise click.UsageError(
-                f"--{option}: expected one objective and no constraints; {loaded.name} is to {loaded.goals}"
+                f"--{option}: expected one objective and no constraints; the goals of {loaded.name}: {loaded.goals}"
             )
     named = f"{loaded.name} {method} seed={seed}" + ("" if config is None else f" config={config}")
     of_study: dict[str, Any] = {

@@ -1,1 +1,1 @@
-"""Methods x seeds on problems: runs over processes, paired statistics, tables and pictures."""
+"""Methods x seeds on problems: runs in several processes, paired statistics, tables and plots."""

@@ -76,7 +76,7 @@ def method_rows(
 
 
 def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[RunKey, float]:
-    """Return the figures of merit, of runs that have one; the hypervolume of a run without a feasible trial is 0."""
+    """Return the figure of merit of each run that has one; the hypervolume of a run without a feasible trial is 0."""
     if problem.goals.n_objectives == 1:
         return {cell: _final_value(problem, result) for cell, result in results.items() if result.has_feasible}
     corner = find_corner(list(results.values())) if problem.reference is None else problem.reference

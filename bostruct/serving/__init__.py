@@ -1,1 +1,1 @@
-"""Studies served to other programs: one protocol, spoken over HTTP and over standard input and output."""
+"""Studies served to other programs: one protocol over HTTP and over standard input and output."""
