@@ -200,7 +200,7 @@ def test_a_change_of_the_space_is_shown(tmp_path):
         bo.Study({"a": ["x", "y", "z"], "b": range(1, 4)}, method="random", seed=0, storage=file).close()
     shown, facts = call("show", file).stdout, as_json("show", file)
     assert "changed a, b; 3 of 4 trials read" in shown
-    assert "1 trial not in the space" in shown
+    assert "1 trial not in the current space" in shown
     assert (facts["unread"], facts["best_value"], len(facts["space_changes"])) == (1, 1.0, 1)
     with pytest.warns(bo.SpaceChanged):
         bo.Study({"a": ["x", "w"], "c": bool}, method="random", seed=0, storage=file).close()

@@ -420,6 +420,6 @@ def test_a_signal_handler_has_no_part_in_a_step_that_waits_for_a_reader(read_stu
     signal.signal(signal.SIGALRM, tell)
     signal.setitimer(signal.ITIMER_REAL, 0.2)
     assert study.ask().number == 2
-    assert "a signal handler cannot use a study that waits" in str(refused[0])
+    assert "a signal handler cannot use a study during its COMMIT" in str(refused[0])
     with bo.Study.load(study.where or "", read_only=True) as seen:
         assert [trial.status for trial in seen.trials] == ["running"] * 3

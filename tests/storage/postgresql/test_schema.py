@@ -97,5 +97,5 @@ def test_a_damaged_row_is_named(url: str, server: Server, database: str) -> None
     with bo.Study({"a": range(9)}, method="random", seed=0, storage=url) as study:
         study.tell(study.ask(), 1.0)
     server.query("UPDATE bostruct.trials SET value = 2", database)
-    with pytest.raises(StorageError, match=r"study 'study': trial 0 is damaged: its checksum is not that of its"):
+    with pytest.raises(StorageError, match=r"study 'study': trial 0 is damaged: its checksum does not match its"):
         bo.Study.load(url)
