@@ -111,7 +111,7 @@ class BoTorchSearch:
         from botorch.models.transforms import Standardize
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        told, models = self.record.list_told(), []
+        told, models = self.record.list_observed(), []
         x = self._encode(told)
         rows = np.array([[*(-value for value in one.objectives), *one.violations] for one in told])
         for column in rows.T:

@@ -64,7 +64,7 @@ class Record:
         broken = tuple(max(map(abs, column)) or 1.0 for column in violations)
         return [Told(n, point, objectives, broken, True) for n, point in self._failures]
 
-    def list_told(self) -> list[Told]:
+    def list_observed(self) -> list[Told]:
         """Return all trials in order, with numbers as of now; none before there is a success."""
         return sorted([*self.successes, *self.list_failures()], key=lambda one: one.n)
 

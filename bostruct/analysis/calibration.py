@@ -82,8 +82,8 @@ def draw_calibration(
 def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objective: str) -> None:
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
     # The model does not compress a value that is far better, so all other intervals are as long as its distance.
-    low, high = pad_ends(*choose_ends_from_best(clip_to_axis(found.told), direction), AXIS_PAD)
-    is_beyond = lie_outside(found.told, low, high)
+    low, high = pad_ends(*choose_ends_from_best(clip_to_axis(found.observed), direction), AXIS_PAD)
+    is_beyond = lie_outside(found.observed, low, high)
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
         own = (is_inside == inside) & ~is_beyond
         count = int(np.sum(is_inside == inside))
@@ -91,7 +91,7 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
             continue
         label = f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95% interval"
         look = {"fmt": marker, "ms": 4, "color": color, "ecolor": color, "elinewidth": 0.8, "alpha": 0.85}
-        axes.errorbar(found.told[own], found.mean[own], HALF_WIDTH * found.sd[own], label=label, **look)
+        axes.errorbar(found.observed[own], found.mean[own], HALF_WIDTH * found.sd[own], label=label, **look)
     axes.plot([low, high], [low, high], label="observed = predicted", **DASHED)
     beyond = f", {int(is_beyond.sum())} beyond" if is_beyond.any() else ""
     axes.set(
@@ -108,7 +108,7 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
 def _mark_beyond(axes: Axes, found: LeftOutTrials, is_inside: NDArray[np.bool_]) -> None:
     """Mark values beyond the axis by triangles at the border, at the heights of their predictions."""
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    for is_out, place, marker in ((found.told < low, low, "<"), (found.told > high, high, ">")):
+    for is_out, place, marker in ((found.observed < low, low, "<"), (found.observed > high, high, ">")):
         heights = np.clip(found.mean[is_out], bottom, top)
         colors = np.where(is_inside[is_out], BLUE, ORANGE).tolist()
         axes.scatter(np.full(len(heights), place), heights, s=26, c=colors, marker=marker, clip_on=False, zorder=3)
@@ -153,7 +153,7 @@ def _label_outliers(axes: Axes, found: LeftOutTrials) -> None:
 
 def describe_coverage(found: LeftOutTrials) -> str:
     """Return how many of the values lie in their intervals, and a verdict."""
-    count, n = int(np.sum(np.abs(found.residuals) <= HALF_WIDTH)), len(found.told)
+    count, n = int(np.sum(np.abs(found.residuals) <= HALF_WIDTH)), len(found.observed)
     tolerance = 2.0 * float(np.sqrt(0.95 * 0.05 / n))  # two standard errors of a share of 0.95
     verdict = "consistent with 95%" if abs(count / n - 0.95) <= max(tolerance, 1.0 / n) else ""
     if not verdict:

@@ -65,7 +65,7 @@ def plot_parallel_coordinates(
         If an argument is invalid.
     """
     result = pictures.require_result(result)
-    completed = pictures.list_told(result, objective)
+    completed = pictures.list_observed(result, objective)
     trials = pictures.thin_trials(result, completed, objective, pictures.MOST_DRAWN_LINES)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
@@ -202,7 +202,7 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
         If an argument is invalid.
     """
     result = pictures.require_result(result)
-    trials = pictures.list_told(result, objective)
+    trials = pictures.list_observed(result, objective)
     variables = {} if result.domain is None else result.domain.variables
     known = [one for one, variable in variables.items() if len(variable.parts) == 3]
     if not known:

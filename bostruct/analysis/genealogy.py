@@ -53,7 +53,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
         If an argument is invalid.
     """
     result = pictures.require_single("result", pictures.require_result(result))
-    completed = pictures.list_told(result, 0)
+    completed = pictures.list_observed(result, 0)
     places = {number: at for at, number in enumerate(result.order, start=1)}
     pairs = list_pairs(completed)
     if not pairs:

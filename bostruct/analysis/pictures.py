@@ -45,7 +45,7 @@ def require_result(study: object) -> Result:
     return result
 
 
-def list_told(result: Result, objective: int) -> list[Trial]:
+def list_observed(result: Result, objective: int) -> list[Trial]:
     """Return the completed trials of a result, in order of completion; raise BostructError, TypeError, ValueError.
 
     objective: position of the objective to draw, from 0.

@@ -92,7 +92,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")
     axes = pictures.take_axes(ax, 7.2, 4.4)
-    finished = [_FinishedTrial(at, step.told) for at, step in enumerate(steps, start=1)]
+    finished = [_FinishedTrial(at, step.finished) for at, step in enumerate(steps, start=1)]
     best = np.array([math.nan if step.best_value is None else step.best_value for step in steps])
     beginning = pictures.count_beginning(result)
     scale = choose_run_scale(result, optimum)
@@ -221,7 +221,7 @@ def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale
     optimum: the best possible value, shown if it is near; None if unknown.
     """
     steps, beginning = result.incumbents, pictures.count_beginning(result)
-    completed = [step.told for step in steps if step.told.status == "completed"]
+    completed = [step.finished for step in steps if step.finished.status == "completed"]
     chosen = [trial for trial in completed if trial.origin not in pictures.BEGINNING]
     kept = _list_run_values([trial for trial in chosen if trial.is_feasible])
     best = [step.best_value for step in steps[first_that_matters(beginning, len(steps)) - 1 :]]

@@ -85,7 +85,7 @@ def plot_slices(
         If an argument is invalid.
     """
     result = pictures.require_result(result)
-    completed = pictures.list_told(result, objective)
+    completed = pictures.list_observed(result, objective)
     trials = pictures.thin_trials(result, completed, objective, pictures.MOST_DRAWN)
     table = read_columns(result, trials, names)
     best = find_best(result, trials, objective)

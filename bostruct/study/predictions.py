@@ -53,20 +53,20 @@ class LeftOutTrials(NamedTuple):
     """Leave-one-out predictions of the values of n trials.
 
     numbers: numbers of the trials (n,).
-    told: observed values (n,), in the user's units.
+    observed: observed values (n,), in the user's units.
     mean: predictive means (n,).
     sd: predictive standard deviations, including noise (n,).
     """
 
     numbers: IntArray
-    told: Array
+    observed: Array
     mean: Array
     sd: Array
 
     @property
     def residuals(self) -> Array:
         """The differences of observed and predicted values, in standard deviations (n,)."""
-        return (self.told - self.mean) / self.sd
+        return (self.observed - self.mean) / self.sd
 
     def coverage(self, level: float = 0.95) -> float:
         """Return the share of the observed values in the central intervals of their predictions, in [0, 1].

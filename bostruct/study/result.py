@@ -104,11 +104,11 @@ class Timing(NamedTuple):
 class Incumbent(NamedTuple):
     """The best trial after a finished trial.
 
-    told: the finished trial.
+    finished: the finished trial.
     trial: the best completed trial so far, the first observed of equals; None if none has completed.
     """
 
-    told: Trial
+    finished: Trial
     trial: Trial | None
 
     @property
@@ -370,7 +370,7 @@ class Result:
         Returns
         -------
         LeftOutTrials
-            The numbers of the n trials, the observed values `told`, and the predictive `mean` and `sd` of shape (n,),
+            The numbers of the n trials, the values `observed`, and the predictive `mean` and `sd` of shape (n,),
             including noise, in the units of the values.
 
         Raises

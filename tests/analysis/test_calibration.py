@@ -46,7 +46,7 @@ def test_the_verdict_follows_the_coverage(n_outside, verdict):
 
 def test_values_far_off_are_counted_though_the_coverage_is_right():
     found = left_out(5)
-    found = found._replace(told=np.where(np.arange(100) < 2, 9.0, found.told))
+    found = found._replace(observed=np.where(np.arange(100) < 2, 9.0, found.observed))
     assert describe_coverage(found) == "95 of 100 in the 95% interval: too sure of some, 2 beyond 3 s.d."
 
 
@@ -63,7 +63,7 @@ def test_all_trials_are_drawn():
     left, right = plot_calibration(study)
     found = study.result.cross_validate()
     drawn = sorted(x for line in left.get_lines() if line.get_marker() in "oD" for x in np.asarray(line.get_xdata()))
-    assert drawn == pytest.approx(sorted(found.told))
+    assert drawn == pytest.approx(sorted(found.observed))
     residuals = sorted(y for marked in right.collections for _, y in marked.get_offsets())
     assert residuals == pytest.approx(sorted(np.clip(found.residuals, -6.0, 6.0)))
     assert left.get_title(loc="left") == "leave-one-out of auto, 16 trials"
@@ -118,7 +118,7 @@ def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
     ):
         pair = draw_calibration(study.result, left_out(n_outside), 0, None)
         assert sorted(text.get_text() for text in pair[0].get_legend().get_texts()) == sorted(labels)
-    found = left_out(5)._replace(told=np.where(np.arange(100) < 2, 9.0, 0.5))
+    found = left_out(5)._replace(observed=np.where(np.arange(100) < 2, 9.0, 0.5))
     _, right = draw_calibration(study.result, found, 0, None)
     figure = right.figure
     figure.draw_without_rendering()
@@ -129,5 +129,5 @@ def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
 
 def test_methods_without_a_gaussian_process_are_refused_in_words():
     study = study_of(method="smac")
-    with pytest.raises(BostructError, match=r"expected a method with a Gaussian process.*auto has one"):
+    with pytest.raises(BostructError, match=r"expected a method with a Gaussian process, such as auto"):
         plot_calibration(study)

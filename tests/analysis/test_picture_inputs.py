@@ -9,8 +9,8 @@ import bostruct as bo
 from bostruct.analysis.pictures import (
     check_optimum,
     check_variable_names,
+    list_observed,
     list_runs,
-    list_told,
     require_result,
     require_single,
     take_axes,
@@ -33,8 +33,8 @@ def test_a_study_counts_as_its_result():
     with pytest.raises(TypeError, match="result: expected a Result or a Study, got 3"):
         require_result(3)
     with pytest.raises(BostructError, match="result: expected at least one completed trial, got none"):
-        list_told(require_result(study), 0)
-    assert len(list_told(RESULT, 0)) == 4
+        list_observed(require_result(study), 0)
+    assert len(list_observed(RESULT, 0)) == 4
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -42,7 +42,7 @@ def test_trials_are_thinned_evenly_by_rank_and_the_best_one_that_keeps_all_limit
     study = bo.Study({"a": range(99)}, method="random", seed=0, direction=direction, constraints={"c": ("<=", 70.0)})
     for a in range(99):
         study.add({"a": a}, float(a * 37 % 99), constraints={"c": float(a)})
-    told = list_told(study.result, 0)
+    told = list_observed(study.result, 0)
     assert thin_trials(study.result, told, 0, 99) == told
     kept = thin_trials(study.result, told, 0, 15)
     assert (len(kept), study.best_trial in kept) == (15, True)
@@ -55,7 +55,7 @@ def test_trials_are_thinned_evenly_by_rank_and_the_best_one_that_keeps_all_limit
 @pytest.mark.parametrize("objective", ["seconds", 1.0, 1, -1])
 def test_an_objective_is_a_position(objective):
     with pytest.raises((TypeError, ValueError), match=r"^objective: expected"):
-        list_told(RESULT, objective)
+        list_observed(RESULT, objective)
 
 
 def test_a_curve_is_of_several_results():

@@ -76,14 +76,14 @@ def test_rows_are_all_points():
 
 def test_a_failure_is_told_as_the_worst_once_there_is_a_value():
     record = Record(make(2, True))
-    assert record.add(INITIAL[0], None) == record.list_told() == []
+    assert record.add(INITIAL[0], None) == record.list_observed() == []
     first, held = record.add(INITIAL[1], Measured((-3.0, -1.0), (0.5,)))
     assert first == Told(1, INITIAL[1], (-3.0, -1.0), (-0.5,), False)
     assert held == Told(0, INITIAL[0], (-3.0, -1.0), (0.5,), True)  # breaks the limit, which no success has yet
     assert record.add(INITIAL[3], Measured((-4.0, 5.0), (4.0,))) == record.successes[1:]
     (worst,) = record.add(INITIAL[2], None)
     assert worst == Told(3, INITIAL[2], (-3.0, 5.0), (3.0,), True)
-    assert record.list_told() == [worst._replace(n=0, point=INITIAL[0]), *record.successes, worst]
+    assert record.list_observed() == [worst._replace(n=0, point=INITIAL[0]), *record.successes, worst]
     assert record.list_points() == [INITIAL[1], INITIAL[3], INITIAL[0], INITIAL[2]]
     assert record.find_best() == INITIAL[3]
 

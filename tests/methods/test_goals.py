@@ -310,4 +310,4 @@ def test_predictions_of_each_objective_are_near_what_was_told():
     for j, told in enumerate(np.array([study.trials[i].values for i in range(26) if i != 7]).T):
         assert np.median(np.abs(found.mean[:, j] - told)) < 0.05 * np.ptp(told)
     left_out = study.result.cross_validate(1)
-    assert np.median(np.abs(left_out.mean - left_out.told)) < 20.0
+    assert np.median(np.abs(left_out.mean - left_out.observed)) < 20.0

@@ -117,9 +117,9 @@ def test_values_are_predicted_without_themselves_in_the_users_units(direction: s
     found = study.result.cross_validate()
     completed = study.result.list_completed()
     assert found.numbers.tolist() == [trial.number for trial in completed]
-    assert found.told.tolist() == pytest.approx([trial.value for trial in completed])
-    assert np.corrcoef(found.told, found.mean)[0, 1] > 0.9  # additive: easy to learn
-    assert found.residuals == pytest.approx((found.told - found.mean) / found.sd)
+    assert found.observed.tolist() == pytest.approx([trial.value for trial in completed])
+    assert np.corrcoef(found.observed, found.mean)[0, 1] > 0.9  # additive: easy to learn
+    assert found.residuals == pytest.approx((found.observed - found.mean) / found.sd)
     assert found.coverage(0.95) == np.mean(np.abs(found.residuals) < 1.959964)
 
 
@@ -131,7 +131,7 @@ def test_each_objective_is_validated_and_limits_are_kept_apart() -> None:
     study = bo.Study(SPACE, seed=0, directions=["minimize", "maximize"], constraints={"first": ("<=", 0.5)})
     study.optimize(both, 12, progress=False)
     second = study.result.cross_validate(1)
-    assert second.told.tolist() == pytest.approx([trial.values[1] for trial in study.result.list_completed()])
+    assert second.observed.tolist() == pytest.approx([trial.values[1] for trial in study.result.list_completed()])
     with pytest.raises(ValueError, match="objective: expected"):
         study.result.cross_validate(2)
 
@@ -139,7 +139,7 @@ def test_each_objective_is_validated_and_limits_are_kept_apart() -> None:
 def test_what_cannot_be_validated_is_refused() -> None:
     for method, why in (
         ("random", "has no Gaussian process"),
-        ("smac", "expected a method with a Gaussian process, .* auto has"),
+        ("smac", "expected a method with a Gaussian process, such as auto"),
     ):
         study = bo.Study(SPACE, method=method, seed=0)
         study.optimize(lambda point: float(sum(point.values())), 4, progress=False)

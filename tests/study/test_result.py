@@ -151,7 +151,7 @@ def test_incumbents_and_best_are_those_of_the_values_in_the_order_told(result):
         so_far = [trial.value for trial in told[: i + 1] if trial.value is not None]
         best = better(so_far) if so_far else None
         first = next((trial for trial in told if trial.value == best), None) if so_far else None
-        assert (step.told, step.trial, step.best_value) == (told[i], first, best)
+        assert (step.finished, step.trial, step.best_value) == (told[i], first, best)
     completed = [trial for trial in told if trial.value is not None]
     if completed:
         assert result.best_trial == next(t for t in completed if t.value == better(c.value for c in completed))
