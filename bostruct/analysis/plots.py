@@ -155,7 +155,7 @@ def plot_convergence(
     direction, beginning = runs[0].direction, min(map(pictures.count_beginning, runs))
     longest = int(max(curve.trials[-1] for curve in curves))
     axes = pictures.take_axes(ax, 8.6, 4.6)
-    scale = choose_scale(*_axis_values(curves, beginning, direction, optimum))
+    scale = choose_scale(*_collect_values(curves, beginning, direction, optimum))
     scale.apply(axes, direction)
     pictures.compress_beginning(axes, beginning, longest, f"first {beginning}")
     shared = beginning if _is_shared(curves, beginning) else 0
@@ -356,7 +356,7 @@ def _mean_curve(label: str, group: list[Result]) -> _Curve:
     return _Curve(label, trials, best.mean(axis=0), error, len(group))
 
 
-def _axis_values(curves: list[_Curve], beginning: int, direction: str, optimum: float | None) -> tuple[Array, Array]:
+def _collect_values(curves: list[_Curve], beginning: int, direction: str, optimum: float | None) -> tuple[Array, Array]:
     """Return all values of curves, and the values that the axis must show: all after the initial phase."""
     values = np.concatenate([curve.mean for curve in curves])
     longest = int(max(curve.trials[-1] for curve in curves))

@@ -25,7 +25,7 @@ from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
-from bostruct.study.space_changes import current_row, has_domain, read_trials
+from bostruct.study.space_changes import current_row, has_domain, migrate_trials
 from bostruct.study.trial_records import Record, TrialRecords
 
 RETRIES = 2  # default for a failure that the point did not cause
@@ -76,7 +76,7 @@ class Ledger(TrialRecords):
         self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if has_domain(row, domain) else []
         with pause_collector():
-            for row, found in zip(stored.trials, read_trials(stored, self._form, where), strict=True):
+            for row, found in zip(stored.trials, migrate_trials(stored, self._form, where), strict=True):
                 self._enter(found.trial, found.kept, row, found.text)
             self._close_stored(stored.trials)
 

@@ -229,7 +229,7 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
     return name if found == rest else f"{name}: {found}"
 
 
-def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
+def migrate_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
     """Yield the trials of a study by number; raise StorageError, with the number, if a trial is malformed."""
     domain = form.domain
     is_current = has_domain(current_row(stored), domain)

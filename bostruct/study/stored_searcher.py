@@ -62,7 +62,7 @@ def migrate_prior(stored: StoredStudy, domain: Domain) -> MigratedPrior:
         points, values = [], []
         for k, (data, value) in enumerate(zip(task["points"], task["values"], strict=True)):
             try:
-                points.append(domain.encode(_migrate_point(data, domain, description)))
+                points.append(domain.encode(_migrate_prior_point(data, domain, description)))
             except PointError as error:
                 unread[f"{k} of prior[{i}]"] = str(error)
             else:
@@ -72,7 +72,7 @@ def migrate_prior(stored: StoredStudy, domain: Domain) -> MigratedPrior:
     return MigratedPrior(tasks, unread)
 
 
-def _migrate_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> Point:
+def _migrate_prior_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> Point:
     try:
         with accept_rounded():
             point = domain.decode_from(data, description)
