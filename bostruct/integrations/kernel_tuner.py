@@ -1,6 +1,6 @@
-"""Files of Kernel Tuner: a T1 file becomes a space, a cache file a problem, cache and T4 files a data frame.
+"""Read files of Kernel Tuner: T1 files as spaces, cache files as problems, cache and T4 files as data frames.
 
-Files are read as data: an expression is parsed, and its syntax tree is walked. What is read is the documented format of
+Files are read as data: an expression is parsed, and its syntax tree is walked. The format is the documented format of
 Kernel Tuner 1.0 and later, whose package is not imported. Files may be compressed (.gz, .bz2, .xz).
 """
 
@@ -32,9 +32,9 @@ from bostruct.problems.paths import read_content
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-MAX_MEMORY = 2**30  # bytes of a file and of what its JSON becomes
-MEMORY = {b"{": 240, b"[": 136, b",": 48, b'"': 32}  # bytes in memory, at most, by signs of JSON
-INFEASIBLE = ("InvalidConfig", "constraints")  # reasons of configurations that no kernel may have
+MAX_MEMORY = 2**30  # bytes of a file and of its parsed JSON
+MEMORY = {b"{": 240, b"[": 136, b",": 48, b'"': 32}  # upper bounds of bytes in memory by character of JSON
+INFEASIBLE = ("InvalidConfig", "constraints")  # reasons that mark a configuration as invalid for any kernel
 LONG = re.compile(b"[0-9]{4301}")  # more digits than Python reads
 VALID = (None, "", "correct")
 SCALARS = (bool, int, float, str)
@@ -48,11 +48,11 @@ class Measurement(NamedTuple):
     Attributes
     ----------
     configuration : dict of str to Presented
-        A value for each parameter, also for those of one value.
+        A value for each parameter, including parameters of one value.
     outcome : Outcome
-        Its value, or why it has none.
+        The value of the configuration, or the reason why it has no value.
     others : dict of str to Presented
-        Further numbers and texts that were measured, by name.
+        Further measured numbers and strings, by name.
     path : tuple of str or int
         The keys and positions that lead to the configuration in the file.
     """
@@ -66,9 +66,9 @@ class Measurement(NamedTuple):
 def read_space(file: str | os.PathLike[str]) -> Space:
     """Read the parameters and the conditions of a T1 file as a space.
 
-    Numbers become `Ordinal`, `True` and `False` a `Binary`, anything else `Categorical`. A parameter of one value is no
-    variable: conditions know its value, and `{**read_constants(file), **point}` is the whole configuration. Kernel
-    Tuner evaluates the expressions of a file; here they are data. Known are numbers, texts, lists, names of parameters,
+    Numbers become `Ordinal`, `True` and `False` a `Binary`, anything else `Categorical`. A parameter of one value is
+    not a variable: conditions use its value, and `{**read_constants(file), **point}` is the whole configuration. Kernel
+    Tuner evaluates the expressions of a file; here they are data, made of numbers, strings, lists, parameters,
     comparisons, arithmetic, `and`, `or`, `not`, `if`, one `for` over a list, and some functions, such as `range`.
 
     >>> space = read_space("convolution.json")                                            # doctest: +SKIP
@@ -82,25 +82,25 @@ def read_space(file: str | os.PathLike[str]) -> Space:
     Raises
     ------
     DomainError, ValueError
-        Which name the file, the line and the column.
+        The message names the file, the line and the column.
     """
-    data, where = _parse_file(file)
-    parameters, conditions = _read_parameters(data, where)
-    variables = _make_variables(where, parameters)
-    rules = [_make_restriction(where, path, one, parameters) for path, one in conditions]
+    data, source = _parse_file(file)
+    parameters, conditions = _read_parameters(data, source)
+    variables = _make_variables(source, parameters)
+    rules = [_make_restriction(source, path, one, parameters) for path, one in conditions]
     try:
         return Space(variables, rules)
     except DomainError as error:
-        raise DomainError(f"{where.of()}: {error}") from None
+        raise DomainError(f"{source.locate()}: {error}") from None
 
 
 def read_constants(file: str | os.PathLike[str]) -> dict[str, Presented]:
-    """Read the parameters of a T1 or a cache file that have one value, which are no variables of its space.
+    """Read the parameters of one value from a T1 or a cache file; they are not variables of its space.
 
     Parameters
     ----------
     file : str or path-like
-        As of `read_space`.
+        See `read_space`.
     """
     return {name: values[0] for name, values in _read_parameters(*_parse_file(file))[0].items() if len(values) == 1}
 
@@ -108,7 +108,7 @@ def read_constants(file: str | os.PathLike[str]) -> dict[str, Presented]:
 def read_results(file: str | os.PathLike[str], objective: str = "auto") -> DataFrame:
     """Read the results of a tuning run as a data frame for `Study.add_frame`; needs the extra `pandas`.
 
-    A column for each parameter, then `value`, `status`, `reason`, and `attribute.NAME` for all else that was measured.
+    The columns are the parameters, `value`, `status`, `reason`, and `attribute.NAME` for each other measured quantity.
 
     >>> study = bo.Study(read_space("convolution.json"))                                  # doctest: +SKIP
     >>> study.add_frame(read_results("results_T4.json"))                                  # doctest: +SKIP
@@ -118,12 +118,12 @@ def read_results(file: str | os.PathLike[str], objective: str = "auto") -> DataF
     file : str or path-like
         A T4 file, or a cache file, which may lack its end.
     objective : str, default "auto"
-        The measured quantity that is the value; ``auto`` for the one that the file names, else ``time``.
+        The measured quantity used as the value. ``auto`` is the objective named in the file, otherwise ``time``.
 
     Raises
     ------
     ValueError
-        Which names the file, the line and the column.
+        The message names the file, the line and the column.
     MissingExtra
     """
     pandas = optional_import("pandas", "pandas")
@@ -137,9 +137,9 @@ def read_results(file: str | os.PathLike[str], objective: str = "auto") -> DataF
 
 
 def read_problem(file: str | os.PathLike[str], objective: str = "auto", direction: Direction = "minimize") -> Problem:
-    """Read a cache file as a problem, whose points are the configurations that the file has.
+    """Read a cache file as a problem whose points are the configurations in the file.
 
-    A configuration that did not compile or run has failed. Parameters of one value are left out. The best value of the
+    A configuration that did not compile or run has failed. Parameters of one value are omitted. The best value in the
     file is the optimum.
 
     >>> problem = read_problem("A100.json.gz")                                            # doctest: +SKIP
@@ -148,34 +148,34 @@ def read_problem(file: str | os.PathLike[str], objective: str = "auto", directio
     Parameters
     ----------
     file : str or path-like
-        With the results of many configurations, best of all; it may lack its end.
+        A file with the results of many configurations, ideally of all. It may lack its end.
     objective : str, default "auto"
-        The measured quantity; ``auto`` for the one that the file names, else ``time``.
+        The measured quantity. ``auto`` is the objective named in the file, otherwise ``time``.
     direction : {"minimize", "maximize"}, default "minimize"
         ``minimize`` or ``maximize``.
 
     Raises
     ------
     DomainError, ValueError
-        Which name the file, the line and the column.
+        The message names the file, the line and the column.
     """
-    data, where = _parse_file(file)
-    rows, measured = _read_measurements(data, where, objective)
+    data, source = _parse_file(file)
+    rows, measured = _read_measurements(data, source, objective)
     if "tune_params" not in data:
         raise ValueError(f"{file}: expected a cache file of Kernel Tuner, with 'tune_params' and 'cache'")
-    parameters = _read_parameters(data, where)[0]
-    variables = _make_variables(where, parameters)
+    parameters = _read_parameters(data, source)[0]
+    variables = _make_variables(source, parameters)
     names = list(variables)
     table: dict[tuple[Presented, ...], Outcome] = {}
     for one in rows:
         for name, value in one.configuration.items():
             if value not in parameters[name]:
-                raise ValueError(f"{where.of(*one.path, name)}: {name}: {value!r} in 'cache' is none of its values")
+                raise ValueError(f"{source.locate(*one.path, name)}: {name}: {value!r} in 'cache' is not in its values")
         key = tuple(one.configuration[name] for name in names)
         if key in table:
             first = next(other for other in rows if other.configuration == one.configuration)
             raise ValueError(
-                f"{where.of(*one.path)}: {one.configuration} is there twice, also at {where.of(*first.path)}"
+                f"{source.locate(*one.path)}: duplicate of {one.configuration}, first at {source.locate(*first.path)}"
             )
         table[key] = one.outcome
     lookup = CacheTable(tuple(names), table)
@@ -212,7 +212,7 @@ class CacheTable:
         return self.table[tuple(point[name] for name in self.names)]
 
     def is_measured(self, point: Names) -> bool:
-        """Return whether the file has a configuration.
+        """Return whether the file contains a configuration.
 
         Parameters
         ----------
@@ -224,23 +224,23 @@ class CacheTable:
 
 @dataclass(frozen=True)
 class _Source:
-    """The text of a file, and the paths to its parameters, by which messages say where something stands."""
+    """The text of a file and the paths to its parameters, used to locate values in messages."""
 
     file: str
     text: str
     paths: dict[str, JsonPath] = field(default_factory=dict)
 
-    def of(self, *path: str | int) -> str:
-        """Return the file, and the line and the column of the value to which a path leads."""
+    def locate(self, *path: str | int) -> str:
+        """Return the file, and the line and the column of the value at a path."""
         place = _find_place(self.text, path)
         line, start = self.text.count("\n", 0, place) + 1, self.text.rfind("\n", 0, place)
         return f"{self.file}: line {line}, column {place - start}"
 
 
 def _find_place(text: str, path: JsonPath) -> int:
-    """Return the position in a text of JSON at which the value begins to which a path leads."""
+    """Return the position in a JSON text at which the value at a path starts."""
     decode, between = json.JSONDecoder().raw_decode, re.compile(r"[\s,:]*")
-    place = between.match(text).end()  # type: ignore[union-attr]  # which matches nothing, too
+    place = between.match(text).end()  # type: ignore[union-attr]  # it also matches the empty string
     for step in path:
         place += 1  # a bracket
         for key in count():
@@ -255,7 +255,7 @@ def _find_place(text: str, path: JsonPath) -> int:
 
 
 def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
-    """Return the JSON of a file; a cache file of a run that was interrupted gets the end that it lacks."""
+    """Return the JSON of a file; the missing end of the cache file of an interrupted run is added."""
     name = os.fspath(file)
     content = read_content(name)
     needed = len(content) * (2 if content.isascii() else 5) + sum(n * content.count(sign) for sign, n in MEMORY.items())
@@ -271,7 +271,7 @@ def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
         raise ValueError(f"{name}: line {error.lineno}, column {error.colno}: expected JSON; {what}") from error
     except LookupError as error:
         lines = [1 + text.count("\n", 0, one.start()) for one in re.finditer(f"{re.escape(error.args[0])}\\s*:", text)]
-        raise ValueError(f"{name}: {error.args[0]} is there twice in one object (lines {short_repr(lines)})") from None
+        raise ValueError(f"{name}: duplicate key {error.args[0]} in one object (lines {short_repr(lines)})") from None
     except (RecursionError, ValueError) as error:
         long = LONG.search(content)
         before = bytes(content[: getattr(error, "start", long.start() if long else 0)])
@@ -280,7 +280,7 @@ def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
 
 
 def _read_object(pairs: list[tuple[str, Presented]]) -> dict[str, Presented]:
-    """Return an object of JSON; raise LookupError with a key that is there twice, as JSON."""
+    """Return a JSON object; raise LookupError with a duplicate key, as JSON."""
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -288,7 +288,7 @@ def _read_object(pairs: list[tuple[str, Presented]]) -> dict[str, Presented]:
     return found
 
 
-def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[Any]], Sequence[tuple[JsonPath, str]]]:
+def _read_parameters(data: ParsedJson, source: _Source) -> tuple[dict[str, list[Any]], Sequence[tuple[JsonPath, str]]]:
     """Return the values of each parameter, and the conditions with their paths."""
     found: dict[str, list[Any]] = {}
     listed: list[tuple[str, JsonPath, Any]] = []
@@ -308,9 +308,9 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
                 path = (*top, "Conditions", i)
                 conditions.append(((*path, "Expression"), one["Expression"]))
     except (AttributeError, KeyError, TypeError) as error:
-        lacking = f"{error} is missing" if isinstance(error, KeyError) else f"got {short_repr(where.text[:80])}"
+        lacking = f"{error} is missing" if isinstance(error, KeyError) else f"got {short_repr(source.text[:80])}"
         raise ValueError(
-            f"{where.of(*path)}: expected 'TuningParameters' with 'Name' and 'Values', and 'Conditions' with "
+            f"{source.locate(*path)}: expected 'TuningParameters' with 'Name' and 'Values', and 'Conditions' with "
             f"'Expression', or 'tune_params' of a cache file; {lacking}"
         ) from None
     for name, path, given in listed:
@@ -323,34 +323,34 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
             if not values or list(values) != found.setdefault(name, list(values)):
                 raise ExpressionError("expected one list of values")
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
-            raise ValueError(f"{where.of(*path)}: {name}: {error}") from None
-        where.paths[name] = path
+            raise ValueError(f"{source.locate(*path)}: {name}: {error}") from None
+        source.paths[name] = path
     return found, conditions
 
 
-def _make_variables(where: _Source, parameters: Mapping[str, Sequence[Any]]) -> dict[str, Variable]:
-    """Return the parameters of several values as variables; raise DomainError if there is none."""
-    found = {name: _make_variable(where, name, own) for name, own in parameters.items() if len(own) > 1}
+def _make_variables(source: _Source, parameters: Mapping[str, Sequence[Any]]) -> dict[str, Variable]:
+    """Return the parameters of several values as variables; raise DomainError if no parameter has several values."""
+    found = {name: _make_variable(source, name, own) for name, own in parameters.items() if len(own) > 1}
     if not found:
-        raise DomainError(f"{where.of()}: expected a parameter with several values, got {short_repr(parameters)}")
+        raise DomainError(f"{source.locate()}: expected a parameter with several values, got {short_repr(parameters)}")
     return found
 
 
-def _make_variable(where: _Source, name: str, values: Sequence[Any]) -> Variable:
-    """Return several values as a variable; raise DomainError, which begins with the place."""
+def _make_variable(source: _Source, name: str, values: Sequence[Any]) -> Variable:
+    """Return several values as a variable; the message of a DomainError starts with the location."""
     try:
         if set(map(type, values)) == {bool}:
             return Binary()
         has_order = not any(isinstance(value, bool | str) for value in values)
         return Ordinal(sorted(values)) if has_order else Categorical(values)
     except DomainError as error:
-        raise DomainError(f"{where.of(*where.paths[name])}: {name}: {error}") from None
+        raise DomainError(f"{source.locate(*source.paths[name])}: {name}: {error}") from None
 
 
 def _make_restriction(
-    where: _Source, path: JsonPath, expression: Any, parameters: Mapping[str, Sequence[Any]]
+    source: _Source, path: JsonPath, expression: Any, parameters: Mapping[str, Sequence[Any]]
 ) -> Restriction:
-    """Return a condition, tried on the first and the last values; raise ValueError with its place if it fails."""
+    """Return a condition, tried on the first and the last values; raise ValueError with its location if it fails."""
     constants = tuple((name, own[0]) for name, own in parameters.items() if len(own) == 1)
     try:
         if not isinstance(expression, str):
@@ -362,12 +362,12 @@ def _make_restriction(
         for i in (0, -1):
             made({name: own[i] for name, own in parameters.items()})
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f"{where.of(*path)}: condition {short_repr(expression)}: {error}") from None
+        raise ValueError(f"{source.locate(*path)}: condition {short_repr(expression)}: {error}") from None
     return made
 
 
-def _read_measurements(data: ParsedJson, where: _Source, objective: str) -> tuple[list[Measurement], str]:
-    """Return the outcomes that a T4 or a cache file holds, and the name of the objective."""
+def _read_measurements(data: ParsedJson, source: _Source, objective: str) -> tuple[list[Measurement], str]:
+    """Return the outcomes in a T4 or a cache file, and the name of the objective."""
     rows: list[tuple[JsonPath, dict[str, Any], dict[str, Any], Any]] = []  # configuration, measurements, failure
     path: JsonPath = ()
     try:
@@ -388,20 +388,20 @@ def _read_measurements(data: ParsedJson, where: _Source, objective: str) -> tupl
     except (AttributeError, LookupError, TypeError) as error:
         lacking = f"; {error} is missing" if isinstance(error, KeyError) else ""
         raise ValueError(
-            f"{where.of(*path)}: expected 'results' of a T4 file, or 'tune_params' and 'cache' of a cache file, in "
-            f"which each configuration has all parameters{lacking}"
+            f"{source.locate(*path)}: expected 'results' of a T4 file, or 'tune_params' and 'cache' of a cache file, "
+            f"in which each configuration has all parameters{lacking}"
         ) from None
     chosen = next((one for one in named if isinstance(one, str)), "time") if objective == "auto" else objective
     known = dict.fromkeys(name for _, _, measured, _ in rows for name in measured)
     if chosen not in known:
         names = ", ".join(known) or "none"
-        raise ValueError(f"objective: expected a measurement of {where.file}, which has {names}; got {chosen!r}")
+        raise ValueError(f"objective: expected a measurement of {source.file}, which has {names}; got {chosen!r}")
     found = []
     for path, configuration, measured, why in rows:
         value = measured.pop(chosen, None)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if why in VALID and not (is_number and abs(value) <= sys.float_info.max):
-            why = value or f"{chosen} is missing"  # a text in its place is the reason
+            why = value or f"{chosen} is missing"  # a string instead of a number is the reason
         reason: dict[str, Any] = {"infeasible" if why in INFEASIBLE else "failed": str(why)}
         outcome = Outcome(value) if why in VALID else Outcome(**reason)
         others = {name: cell for name, cell in measured.items() if isinstance(cell, SCALARS)}

@@ -45,44 +45,44 @@ from bostruct.study.history import Trial
 from bostruct.study.study import Study
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
-MIRRORED = "bostruct"  # the user attribute, of studies and trials, with what Optuna has no place for
+MIRRORED = "bostruct"  # the user attribute of studies and trials with data for which Optuna has no field
 
 
 def mirror_study(study: Study, storage: str | os.PathLike[str] | BaseStorage) -> None:
-    """Write a study to a storage of Optuna, under its name; mirrored again, what is new is added.
+    """Write a study to a storage of Optuna, under its name; a repeated call adds only new trials.
 
-    `StudyMirror` says what is written, and mirrors a study while it runs. Raises what its call raises.
+    `StudyMirror` describes the stored data, mirrors a study while it runs, and raises the same exceptions.
 
     Parameters
     ----------
     study : Study
-        Of bostruct.
+        A study of bostruct.
     storage : str, path-like, or BaseStorage
-        The path of a journal file, which is made if there is none, or any storage of Optuna.
+        The path of a journal file, which is created if missing, or any storage of Optuna.
     """
     StudyMirror(storage)(study)
 
 
 class StudyMirror:
-    """A callback of `Study.optimize` that keeps a study of Optuna equal to one of bostruct.
+    """A callback of `Study.optimize` that keeps a study of Optuna equal to a study of bostruct.
 
-    The study of Optuna has the name and the directions of ours. Plain values are parameters, absent ones are left out,
-    others are user attributes as JSON. Failed and infeasible trials have the state FAIL, trials that a rule stopped
-    PRUNED; `bostruct.report` makes intermediate values. A limit is a constraint that is kept up to 0. The user
-    attribute `bostruct` of a trial has its number, why it failed, and how it was chosen. A trial that was handed out
-    again after it had failed is there twice, for Optuna reopens none. Where the space of the study changed, trials from
-    before have the parameters that they had, and the user attribute `bostruct` of the study says what they are now.
+    The study of Optuna has the name and the directions of our study. Plain values are parameters, inactive values are
+    omitted, and other values are user attributes as JSON. Failed and infeasible trials have the state FAIL, trials that
+    a rule stopped PRUNED; `bostruct.report` makes intermediate values. An outcome constraint is satisfied up to 0. The
+    user attribute `bostruct` of a trial has its number, why it failed, and how it was chosen. A failed trial that was
+    started again is stored twice, because Optuna reopens no trial. If the space of the study changed, earlier trials
+    keep their parameters, and the user attribute `bostruct` of the study has their points in the new space.
 
     Parameters
     ----------
     storage : str, path-like, or BaseStorage
-        The path of a journal file, which is made if there is none, or any storage of Optuna. SQLite is an order of
+        The path of a journal file, which is created if missing, or any storage of Optuna. SQLite is an order of
         magnitude slower than a journal.
 
     Raises
     ------
-    TypeError
-        For what is no storage, OutputRefused, a FileExistsError, for a file that is no journal.
+    TypeError, OutputRefused
+        If `storage` is neither a path nor a storage; if the file is not a journal.
     """
 
     def __init__(self, storage: str | os.PathLike[str] | BaseStorage) -> None:
@@ -90,27 +90,27 @@ class StudyMirror:
             raise TypeError(f"storage: expected a path or a storage of Optuna, got {short_repr(storage)}")
         if isinstance(storage, str | os.PathLike):
             path = os.path.expanduser(os.fspath(storage))
-            if not (os.path.exists(path) and os.path.getsize(path) == 0):  # an empty one loses nothing
+            if not (os.path.exists(path) and os.path.getsize(path) == 0):  # an empty file loses nothing
                 check_output(path, "journal of Optuna", overwrite=None)
             storage = JournalStorage(JournalFileBackend(path))
         self._storage = storage
 
     def __call__(self, study: Study, trial: Trial | None = None) -> None:
-        """Write what is new of a study.
+        """Write the new trials of a study.
 
-        study: of bostruct.
-        trial: ignored, for all that is new is written.
+        study: Study of bostruct.
+        trial: Ignored, because all new trials are written.
 
-        Raises ValueError if the storage has another study of this name, or one with other directions, and where
-        choices changed and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a
-        study that was loaded without its space.
+        Raises ValueError if the storage has another study of this name, or a study with other directions, or if
+        choices changed and the storage is relational, such as SQLite, which rejects other choices. Raises DomainError
+        if the study was loaded without its space.
         """
         if not study.domain.is_whole:
-            raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
+            raise DomainError(f"study {study.name!r} was loaded without its space; use Study.load(..., space=...)")
         study_id = self._open(study)
         self._describe(study, study_id)
         stored = self._storage.get_all_trials(study_id, deepcopy=False)
-        known = {one.user_attrs[MIRRORED]["number"]: one for one in stored if MIRRORED in one.user_attrs}  # the last
+        known = {one.user_attrs[MIRRORED]["number"]: one for one in stored if MIRRORED in one.user_attrs}  # last wins
         for one in study.trials:
             mirrored = known.get(one.number)
             if mirrored is None or (mirrored.state.is_finished() and _find_end(mirrored) != one.finished):
@@ -122,7 +122,7 @@ class StudyMirror:
                 )
 
     def _open(self, study: Study) -> int:
-        """Return the id of the study in the storage, which is made if there is none."""
+        """Return the id of the study in the storage; a missing study is created."""
         storage, wanted = self._storage, [StudyDirection[one.upper()] for one in study.goals.directions]
         try:
             study_id = storage.get_study_id_from_name(study.name)
@@ -137,20 +137,20 @@ class StudyMirror:
         return study_id
 
     def _describe(self, study: Study, study_id: int) -> None:
-        """Write what Optuna has no place for of a study, if the storage does not say so already."""
-        told = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "changes": len(study.space_changes)}
-        told = json.loads(json.dumps(told))
+        """Write the data of a study for which Optuna has no field, unless the storage has them already."""
+        facts = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "changes": len(study.space_changes)}
+        facts = json.loads(json.dumps(facts))
         stored = self._storage.get_study_user_attrs(study_id).get(MIRRORED, {})
         if (created := as_time(stored.get("created", study.created))) != study.created:
             made = datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds")
             raise ValueError(
-                f"storage: expected no other study {study.name!r}, got one that was made at {made}; take another file, "
-                "or another name"
+                f"storage: expected no other study {study.name!r}, got a study created at {made}; use another file or "
+                "another name"
             )
-        if stored != stored | told:
+        if stored != stored | facts:
             more = {"seed": study.seed, "method": study.result.method, "moved": _list_moved(study)}
             more["created"] = study.created
-            self._storage.set_study_user_attr(study_id, MIRRORED, told | more)
+            self._storage.set_study_user_attr(study_id, MIRRORED, facts | more)
 
     def _add(self, study_id: int, study: Study, trial: Trial) -> None:
         try:
@@ -159,31 +159,31 @@ class StudyMirror:
             if not study.space_changes:
                 raise
             raise ValueError(
-                f"storage: trial {trial.number} of study {study.name!r} does not go with those from before its space "
-                f"changed: {error} A journal file takes both; or take another storage"
+                f"storage: trial {trial.number} of study {study.name!r} conflicts with trials from before its space "
+                f"changed: {error} A journal file takes both; or use another storage"
             ) from error
 
-    def _finish(self, trial_id: int, told: FrozenTrial) -> None:
+    def _finish(self, trial_id: int, frozen: FrozenTrial) -> None:
         """Write the outcome of a trial that is running in the storage."""
-        for key, value in told.user_attrs.items():
+        for key, value in frozen.user_attrs.items():
             self._storage.set_trial_user_attr(trial_id, key, value)
-        for key, value in told.system_attrs.items():
+        for key, value in frozen.system_attrs.items():
             self._storage.set_trial_system_attr(trial_id, key, value)
-        for step, value in told.intermediate_values.items():
+        for step, value in frozen.intermediate_values.items():
             self._storage.set_trial_intermediate_value(trial_id, step, value)
-        self._storage.set_trial_state_values(trial_id, told.state, told.values)
+        self._storage.set_trial_state_values(trial_id, frozen.state, frozen.values)
 
 
 def _find_end(trial: FrozenTrial) -> float | None:
-    """Return when one of our trials was finished, as Optuna has it; None while it runs."""
+    """Return the time at which a mirrored trial was finished; None while it runs."""
     finished = trial.user_attrs[MIRRORED]["finished"]
     return None if finished is None else as_time(finished)
 
 
 def _list_moved(study: Study) -> dict[str, ParsedJson]:
-    """Return what the space makes of trials from before its last change, by number: a point as JSON, or why none.
+    """Return for each trial from before the last change of the space its point as JSON, or why it has none, by number.
 
-    Optuna changes no trial that is finished.
+    Optuna changes no finished trial.
     """
     found: dict[str, ParsedJson] = {}
     for trial in study.trials[: study.space_changes[-1].trials if study.space_changes else 0]:
@@ -195,15 +195,15 @@ def _list_moved(study: Study) -> dict[str, ParsedJson]:
 
 
 def _parse_point(study: Study, trial: Trial) -> Point | None:
-    """Return the point of a trial, None if the domain has it not."""
+    """Return the point of a trial, None if it is not in the domain."""
     try:
         return None if trial.unread is not None else study.domain.parse(trial.point)
-    except PointError:  # failed before predicates changed
+    except PointError:  # a trial that failed before the predicates changed
         return None
 
 
 def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
-    """Return a trial as Optuna has it."""
+    """Return a trial in Optuna's form."""
     params, distributions, structures = _write_parameters(study, trial)
     taken = {MIRRORED, *describe_parameters(study.domain)}
     attributes = {
@@ -229,7 +229,7 @@ def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
 
 
 def _write_parameters(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, Any], dict[str, ParsedJson]]:
-    """Return the parameters of a trial, their distributions, and its user attributes, none of one that is no data."""
+    """Return a trial's parameters, their distributions, and its user attributes; all empty if it is not data."""
     if (x := _parse_point(study, trial)) is None:
         return {}, {}, {}
     found = {name: one for name, one in describe_parameters(study.domain).items() if one is not None}
@@ -239,22 +239,22 @@ def _write_parameters(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[
 
 
 def _mirrored_attributes(trial: Trial) -> dict[str, ParsedJson]:
-    """Return what Optuna has no place for; what says nothing is left out."""
-    told = {"status": trial.status, "reason": trial.reason, "origin": trial.origin, "unread": trial.unread}
-    told |= {"constraints": dict(trial.constraints), "sd": trial.sd, "repeats": list(trial.repeats)}
-    kept = {name: one for name, one in told.items() if one not in (None, {}, [])}
+    """Return the data of a trial for which Optuna has no field, without empty values."""
+    facts = {"status": trial.status, "reason": trial.reason, "origin": trial.origin, "unread": trial.unread}
+    facts |= {"constraints": dict(trial.constraints), "sd": trial.sd, "repeats": list(trial.repeats)}
+    kept = {name: one for name, one in facts.items() if one not in (None, {}, [])}
     return {"number": trial.number, "finished": trial.finished, **kept}
 
 
 def import_study(
     make: type[AnyStudy], given: OptunaStudy, space: Domain | Mapping[str, object] | None, **settings: Any
 ) -> AnyStudy:
-    """Make a study of the finished trials of a study of Optuna: see `Study.from_optuna`, whose arguments these are.
+    """Make a study from the finished trials of a study of Optuna; see `Study.from_optuna` for the arguments.
 
-    make: the class of the study.
-    given: the study of Optuna.
-    space: None for the one that the distributions tell.
-    settings: of `Study`.
+    make: Class of the study.
+    given: Study of Optuna.
+    space: Search space. If None, it is inferred from the distributions.
+    settings: Arguments of `Study`.
     """
     if not isinstance(given, OptunaStudy):
         raise TypeError(f"optuna_study: expected a study of Optuna, optuna.load_study(...), got {short_repr(given)}")
@@ -271,7 +271,7 @@ def import_study(
     study = make(domain, **goals.to_arguments(), **settings)
     if study.trials:
         study.close()
-        raise BostructError(f"storage: expected none that holds study {study.name!r} already; Study.load opens it")
+        raise BostructError(f"storage: expected a storage without study {study.name!r}; Study.load opens it")
     for point, outcome, one in zip(points, outcomes, trials, strict=True):
         if point is not None:
             own_names = {MIRRORED, *describe_parameters(domain)}
@@ -283,7 +283,7 @@ def import_study(
 
 
 def _drop_superseded(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
-    """Return trials without those of a mirror that were handed out again: the last one of each number counts."""
+    """Return trials without superseded ones: the last trial of each mirrored number counts."""
     last = {one.user_attrs[MIRRORED]["number"]: one.number for one in trials if MIRRORED in one.user_attrs}
     return [
         one
@@ -293,12 +293,12 @@ def _drop_superseded(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
 
 
 def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -> Domain:
-    """Return the space of a mirrored study as it was, and of any other the one that its distributions tell.
+    """Return the stored space of a mirrored study; the space of any other study is inferred from its distributions.
 
-    own: what the mirror wrote of the study, empty for another one.
-    trials: finished ones.
+    own: Attributes that the mirror wrote; empty if the study is not a mirror.
+    trials: Finished trials.
 
-    Raises DomainError if that takes knowledge that the storage does not hold.
+    Raises DomainError if the storage lacks data for the space.
     """
     if "space" in own:
         try:
@@ -307,43 +307,43 @@ def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -
             raise DomainError(
                 f"space: the storage does not hold the space of the study: {error}; give it as space="
             ) from error
-    told = [one for one in trials if has_values(one)]
+    completed = [one for one in trials if has_values(one)]
     distributions: dict[str, Any] = {}
-    for trial in told:
+    for trial in completed:
         for name, one in trial.distributions.items():
             if distributions.setdefault(name, one) != one:
                 raise DomainError(
-                    f"{name}: trial {trial.number} has {one}, an earlier one {distributions[name]}; give space= with a "
-                    f"variable {name!r} that has the values of both"
+                    f"{name}: trial {trial.number} has {one}, an earlier trial {distributions[name]}; give space= with "
+                    f"a variable {name!r} that has the values of both"
                 )
     several = {name: one for name, one in distributions.items() if not one.single()}
     if not several:
         raise DomainError("space: no trial with values has a parameter of several values; give space=")
-    conditions = infer_conditions([one.params for one in told], several)
+    conditions = infer_conditions([one.params for one in completed], several)
     for name in [one for one in several if one not in conditions]:
-        absent = [one.number for one in told if name not in one.params]
+        absent = [one.number for one in completed if name not in one.params]
         raise DomainError(
-            f"{name}: {len(absent)} of {len(told)} trials with values lack it, such as trial {absent[0]}, and no other "
-            f"parameter tells when; give space= with all variables, {name!r} with when={{...}}"
+            f"{name}: {len(absent)} of {len(completed)} trials with values lack it, such as trial {absent[0]}, and no "
+            f"other parameter determines when; give space= with all variables, {name!r} with when={{...}}"
         )
     return Space(add_conditions({name: read_distribution(name, one) for name, one in several.items()}, conditions))
 
 
 def _read_point(domain: Domain, trial: FrozenTrial, moved: Mapping[str, ParsedJson]) -> Presented | None:
-    """Return the point of a trial; None for a failed one that ended before its point was known.
+    """Return the point of a trial; None if the trial failed before its point was known.
 
-    domain: of the point.
-    trial: of Optuna.
-    moved: what the space of a mirrored study made of trials from before it changed, by their number there.
+    domain: Domain of the point.
+    trial: Trial of Optuna.
+    moved: Points of trials from before the space of a mirrored study changed, by the number in that study.
 
-    Raises PointError for a trial with values whose point the domain has not.
+    Raises PointError if a trial has values and its point is not in the domain.
     """
     own = trial.user_attrs.get(MIRRORED, {})
     own = own | moved.get(str(own.get("number")), {})
     if own.get("unread"):
         return None
     try:
-        if "point" in own:  # numbers stay as they were evaluated
+        if "point" in own:  # keeps the numbers that were evaluated
             point = drop_inactive(domain, assemble_point(domain, trial.params, {}, own["point"]))
         else:
             point = read_trial_point(domain, trial)
@@ -356,7 +356,7 @@ def _read_point(domain: Domain, trial: FrozenTrial, moved: Mapping[str, ParsedJs
 
 
 def _read_mirrored(trial: FrozenTrial) -> Outcome:
-    """Return the outcome of a trial as our study had it."""
+    """Return the outcome of a trial in the mirrored study."""
     own = trial.user_attrs[MIRRORED]
     if not has_values(trial):
         reason = {"infeasible" if own["status"] == "infeasible" else "failed": own["reason"]}

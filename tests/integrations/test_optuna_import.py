@@ -218,7 +218,7 @@ def test_wrong_arguments_are_named(tmp_path):
         bo.Study.from_optuna("optuna.log")
     study, path = make_study(CONDITIONAL[0]), tmp_path / "runs.db"
     bo.Study.from_optuna(study, storage=path, seed=0).close()
-    with pytest.raises(BostructError, match=r"expected none that holds study 'study' already; Study\.load opens it"):
+    with pytest.raises(BostructError, match=r"expected a storage without study 'study'; Study\.load opens it"):
         bo.Study.from_optuna(study, storage=path, seed=0)
     assert len(bo.Study.load(path).trials) == 1
 
