@@ -1,1 +1,1 @@
-"""Bridges to other libraries, which only the bridges themselves import."""
+"""Bridges to other libraries; only the bridges import these libraries."""

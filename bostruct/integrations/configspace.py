@@ -1,6 +1,6 @@
-"""Spaces and points of ConfigSpace, which SMAC3 and others take, read and written.
+"""Read and write spaces and points of ConfigSpace, which SMAC3 and others use.
 
-Hyperparameters, conditions and forbidden clauses there are variables, `when=` and constraints here.
+Hyperparameters, conditions and forbidden clauses of ConfigSpace are variables, `when=` and constraints of bostruct.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ CONDITION_KINDS = {relation: kind for kind, relation in CONDITION_RELATIONS.item
 CLAUSE_KINDS = {relation: kind for kind, relation in CLAUSE_RELATIONS.items()}
 RELATION_KINDS = {relation: kind for kind, relation in VARIABLE_RELATIONS.items()}
 FIXED: dict[Hashable, str] = {"bostruct": "fixed"}  # meta data of a constant that is a variable of one value
-Condition = Any  # a condition, or a conjunction of some
-Forbidden = Any  # a forbidden clause, a relation, or a conjunction of some
+Condition = Any  # a condition, or a conjunction of conditions
+Forbidden = Any  # a forbidden clause, a relation, or a conjunction of them
 LAST_READER: list[tuple[SpaceReader, list[Any]]] = []  # at most one, with the parts of its space when it was made
 
 
@@ -79,12 +79,10 @@ def read_space(configuration_space: ConfigurationSpace) -> Space:
     """Read a space of ConfigSpace, with its conditions and its forbidden clauses.
 
     Uniform, normal and beta numbers become `Real` and `Integer`, categories and orders `Categorical` and `Ordinal`,
-    conditions `when=`, and forbidden clauses constraints. Constants are no variables; `write_point` puts them back.
-    Where `when=` does not express a condition, such as "or" of several parents, points have the variable and
-    `write_point` drops it. Hyperparameters that no configuration has are left out. Default values and meta data say
-    nothing of which points there are, and are not read.
-
-    Warns of distributions, which a space does not hold.
+    conditions `when=`, and forbidden clauses constraints. Constants are not variables; `write_point` restores them.
+    If `when=` cannot express a condition, such as "or" of several parents, points have the variable and
+    `write_point` drops it. Hyperparameters that no configuration has are omitted. Default values and meta data are not
+    read, because they do not define points. Warns about distributions, which a space cannot represent.
 
     Parameters
     ----------
@@ -100,23 +98,23 @@ def read_space(configuration_space: ConfigurationSpace) -> Space:
 
 
 def write_space(space: Space, name: str | None = None) -> ConfigurationSpace:
-    """Write a space as one of ConfigSpace, whose default configuration is a valid point.
+    """Write a space as a space of ConfigSpace, whose default configuration is a valid point.
 
-    A predicate of `when=` is asked for each choice of its parent.
+    A predicate of `when=` is evaluated for each choice of its parent.
 
     Parameters
     ----------
     space : Space
-        Of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables. Numbers with a step become an order, a
-        variable of one value becomes a constant, which `read_space` and `read_point` know by its meta data.
+        A space of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables. Numbers with a step become an
+        order. A variable of one value becomes a constant, which `read_space` and `read_point` identify by meta data.
     name : str, optional
-        Of the result.
+        Name of the result.
 
     Raises
     ------
     DomainError
-        Naming the variable or the constraint, for other kinds of variables, for predicates of numbers, and for
-        constraints that are functions.
+        For other kinds of variables, for predicates of numbers, and for constraints that are functions. The message
+        names the variable or the constraint.
     """
     return SpaceWriter(space, name).write()
 
@@ -124,8 +122,8 @@ def write_space(space: Space, name: str | None = None) -> ConfigurationSpace:
 def read_point(configuration: Configuration) -> dict[str, Presented]:
     """Return a configuration as a point of the space that `read_space` reads.
 
-    NumPy scalars become the choices themselves. Inactive hyperparameters and constants are left out, but one that the
-    space has, because `when=` does not express its condition, has its default value.
+    NumPy scalars become the choices themselves. Inactive hyperparameters and constants are omitted, except for inactive
+    variables of the space whose condition `when=` cannot express; they have the default value.
 
     Parameters
     ----------
@@ -153,14 +151,14 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
     Parameters
     ----------
     point : dict of str to Any
-        Dict, of a space that `read_space` or `write_space` made an equivalent of `configuration_space`.
+        Point of a space that `read_space` or `write_space` has made equivalent to `configuration_space`.
     configuration_space : ConfigurationSpace
-        That the configuration belongs to, which rounds its numbers to 13 decimals.
+        Space of the configuration. It rounds numbers to 13 decimals.
 
     Raises
     ------
     PointError
-        And errors of ConfigSpace for a point that it does not allow.
+        And errors of ConfigSpace, if the point is not allowed.
     """
     from ConfigSpace.types import NotSet
 
@@ -183,7 +181,7 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
 
 
 def _find_reader(given: ConfigurationSpace) -> SpaceReader | None:
-    """Return the reader of a space with conditions that `when=` may not express, which is kept until they change."""
+    """Return the reader of a space, cached until it changes; None unless `when=` may not express some conditions."""
     kinds = (conditions.OrConjunction, conditions.NotEqualsCondition)
     if not any(isinstance(part, kinds) for one in given.conditions for part in _split_conjunction(one)):
         return None
@@ -197,9 +195,9 @@ def _find_reader(given: ConfigurationSpace) -> SpaceReader | None:
 
 
 def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
-    """Return the one value of a constant, or of a hyperparameter with one choice, in a tuple; None for any other.
+    """Return the value of a constant, or of a hyperparameter with one choice, in a tuple; None for any other.
 
-    A constant that `write_space` made of a variable of one value is a variable.
+    A constant that `write_space` made from a variable of one value is a variable.
 
     Parameters
     ----------
@@ -228,7 +226,7 @@ def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
 
 
 def sort_of_values(given: Hyperparameter) -> str:
-    """Tell what the values of a hyperparameter compare with: a "number", a "text", or nothing ("mixed").
+    """Return what the values of a hyperparameter can be compared with: "number", "text", or "mixed" for nothing.
 
     Parameters
     ----------
@@ -242,7 +240,7 @@ def sort_of_values(given: Hyperparameter) -> str:
 
 
 def is_biased(given: Hyperparameter) -> bool:
-    """Return whether a hyperparameter prefers some values, beyond a scale of logarithms.
+    """Return whether a hyperparameter prefers some values, apart from a logarithmic scale.
 
     Parameters
     ----------
@@ -256,12 +254,12 @@ def is_biased(given: Hyperparameter) -> bool:
 
 
 class SpaceReader:
-    """The reading of one `ConfigSpace.ConfigurationSpace`.
+    """A reader of one `ConfigSpace.ConfigurationSpace`.
 
     Parameters
     ----------
     configuration_space : ConfigurationSpace
-        The one to read.
+        The space to read.
     """
 
     def __init__(self, configuration_space: ConfigurationSpace) -> None:
@@ -275,12 +273,12 @@ class SpaceReader:
         self.read_variables()
 
     def read_variables(self) -> None:
-        """Read hyperparameters and conditions, parents first, without those that no configuration has."""
+        """Read hyperparameters and conditions, parents first, without hyperparameters that no configuration has."""
         self.__dict__.pop("idle", None)
         self.variables: dict[str, ChoiceVariable] = {}
-        self.whens: dict[str, dict[str, Presented]] = {}  # of constants, too
-        self.present: dict[str, Clause | bool] = {}  # where our points have the hyperparameter
-        self.active: dict[str, Clause | bool] = {}  # where configurations have it
+        self.whens: dict[str, dict[str, Presented]] = {}  # `when=` of hyperparameters, including constants
+        self.present: dict[str, Clause | bool] = {}  # whether a point of the space has the hyperparameter
+        self.active: dict[str, Clause | bool] = {}  # whether a configuration has it
         for name, given in self.given.items():  # parents first
             when, rest = self._read_conditions(name)
             self.whens[name] = when
@@ -291,16 +289,16 @@ class SpaceReader:
 
     @cached_property
     def idle(self) -> list[str]:
-        """The variables that a point may have if its configuration has them not."""
+        """The variables that a point may have although its configuration does not have them."""
         return [name for name in self.variables if self.active[name] != self.present[name]]
 
     def read(self) -> Space:
-        """Return the space.
+        """Return the space, and warn about distributions.
 
         Raises
         ------
         DomainError
-            For what has no counterpart, and warn of distributions.
+            If a part has no counterpart.
         """
         while True:
             if not self.variables:
@@ -313,22 +311,22 @@ class SpaceReader:
                 self.read_variables()
         if biased := [name for name, given in self.given.items() if is_biased(given)]:
             warnings.warn(
-                f"{', '.join(biased)}: read as all values of the range, evenly, because a space holds no distributions;"
-                " configuration_space.remove_hyperparameter_priors() makes a copy without them",
+                f"{', '.join(biased)}: read as all values of the range, evenly, because a space has no distributions; "
+                "configuration_space.remove_hyperparameter_priors() makes a copy without them",
                 UserWarning,
                 stacklevel=count_own_frames(),
             )
-        rules = [self._read_clause(clause) for clause in self.given.forbidden_clauses]  # False: holds of no point
+        rules = [self._read_clause(clause) for clause in self.given.forbidden_clauses]  # False: holds for no point
         if True in rules:
             raise DomainError(f"{self.given.forbidden_clauses[rules.index(True)]}: forbids every configuration")
         return Space(self.variables, [Not(rule) for rule in rules if isinstance(rule, Clause)])
 
     def _read_conditions(self, child: str) -> tuple[dict[str, Presented], list[Clause | bool]]:
-        """Return `when=` of a hyperparameter, empty for none, and the conditions that `when=` does not express."""
+        """Return `when=` of a hyperparameter, empty if there is none, and the conditions that it cannot express."""
         parts = [part for given in self.given.parent_conditions_of[child] for part in _split_conjunction(given)]
         plain = [self._read_condition(child, part, is_active=True) for part in parts]
-        alone = [part for part in parts if len(_list_parents(part)) == 1 and not _holds_of_nothing(part)]
-        needed = {_list_parents(part)[0] for part in alone}
+        single = [part for part in parts if len(_list_parents(part)) == 1 and not _holds_if_inactive(part)]
+        needed = {_list_parents(part)[0] for part in single}
         needed |= {name for part in parts for name in _list_parents(part) if self.active[name] is True}
         sure = [one for part, one in zip(parts, plain, strict=True) if needed.issuperset(_list_parents(part))]
         when, _ = self._split_clauses(sure)
@@ -343,7 +341,7 @@ class SpaceReader:
         return self._split_clauses(found)
 
     def _read_condition(self, child: str, given: Condition, is_active: bool) -> Clause | bool:
-        """Return a condition as a clause about points; a bool where constants decide it.
+        """Return a condition as a clause about points; a bool if constants decide it.
 
         is_active: True if its parents are known to be active.
         """
@@ -354,14 +352,14 @@ class SpaceReader:
             return _combine(clauses, AllOf if is_and else AnyOf, neutral=is_and)
         parent, active = parents[0], self.active[parents[0]]
         if active is False or parent in self.dead:
-            return _holds_of_nothing(given)
+            return _holds_if_inactive(given)
         if constant := self.constants[parent]:
             holds = active if given.satisfied_by_value({parent: constant[0]}) else False
         else:
             holds = self._test_value(child, parent, given)
             if active != self.present[parent]:
                 holds = _combine([active, holds], AllOf, neutral=True)
-        if isinstance(active, Clause) and not is_active and _holds_of_nothing(given):
+        if isinstance(active, Clause) and not is_active and _holds_if_inactive(given):
             return _combine([Not(active), holds], AnyOf, neutral=False)
         return holds
 
@@ -374,7 +372,7 @@ class SpaceReader:
         return ValueOf(parent, IsIn(choices)) if choices else False
 
     def _split_clauses(self, clauses: Iterable[Clause | bool]) -> tuple[dict[str, Presented], list[Clause | bool]]:
-        """Return the clauses about one value each as `when=`, and the others; one that never holds is among these."""
+        """Return the clauses about one value each as `when=`, and the other clauses, including False."""
         tests: dict[str, list[Clause]] = {}
         rest: list[Clause | bool] = []
         for clause in clauses:
@@ -397,7 +395,7 @@ class SpaceReader:
         return when, rest
 
     def _read_clause(self, given: Forbidden) -> Clause | bool:
-        """Return what is forbidden as a clause; a bool where constants decide it."""
+        """Return a forbidden clause as a clause about points; a bool if constants decide it."""
         if isinstance(given, forbidden.ForbiddenConjunction):
             parts = [self._read_clause(part) for part in given.components]
             if isinstance(given, forbidden.ForbiddenAndConjunction):
@@ -406,10 +404,10 @@ class SpaceReader:
         if isinstance(given, forbidden.ForbiddenRelation):
             return self._read_relation(given)
         name = given.hyperparameter.name
-        return self._where_active((name,), self._read_value_clause(name, given))
+        return self._if_active((name,), self._read_value_clause(name, given))
 
-    def _where_active(self, names: Iterable[str], clause: Clause | bool) -> Clause | bool:
-        """Return a clause that holds only where configurations have what it names."""
+    def _if_active(self, names: Iterable[str], clause: Clause | bool) -> Clause | bool:
+        """Return a clause that holds only if the configuration has all given hyperparameters."""
         needed = [self.active[name] for name in names if name not in self.variables or name in self.idle]
         return _combine([*needed, clause], AllOf, neutral=True)
 
@@ -430,14 +428,14 @@ class SpaceReader:
         names = given.left.name, given.right.name
         if any(self.active[name] is False for name in names):
             return False
-        return self._where_active(names, self._compare(given))
+        return self._if_active(names, self._compare(given))
 
     def _compare(self, given: Forbidden) -> Clause | bool:
         relation = VARIABLE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
         left, right = given.left.name, given.right.name
         sorts = {sort_of_values(side) for side in (given.left, given.right)}
         if relation != "==" and sorts not in ({"number"}, {"text"}):
-            raise DomainError(f"{given}: expected two hyperparameters of numbers, or two of texts")
+            raise DomainError(f"{given}: expected two hyperparameters of numbers, or two of strings")
         fixed = {name: constant[0] for name in (left, right) if (constant := self.constants[name])}
         if len(fixed) == 2:
             return bool(given.is_forbidden_value(fixed))
@@ -453,8 +451,8 @@ class SpaceReader:
         """Return the comparison of a variable with a constant as a clause; False if it never holds."""
         variable = self.variables[name]
         if variable.grid is None:
-            held = [choice for choice in variable.choices if RELATIONS[relation](choice, value)]
-            return ValueOf(name, IsIn(tuple(held))) if held else False
+            choices = [choice for choice in variable.choices if RELATIONS[relation](choice, value)]
+            return ValueOf(name, IsIn(tuple(choices))) if choices else False
         if relation == "==":
             try:
                 variable.parse(value)
@@ -463,7 +461,7 @@ class SpaceReader:
         return ValueOf(name, Compare(relation, _compared(name, variable, relation, value)))
 
     def _list_pairs(self, given: Forbidden, left: str, right: str) -> Clause | bool:
-        """Return a relation of texts, which a space compares by equality alone, as the pairs that it forbids."""
+        """Return a relation of strings as the pairs that it forbids; a space compares strings only for equality."""
         pairs: list[Clause | bool] = []
         for one in self.variables[left].choices:
             others = [v for v in self.variables[right].choices if given.is_forbidden_value({left: one, right: v})]
@@ -511,12 +509,12 @@ def _as_clause(parent: str, test: Any) -> Clause:
     return ValueOf(parent, IsIn(test.values if isinstance(test, OneOf) else (test,)))
 
 
-def _holds_of_nothing(condition: Condition) -> bool:
-    """Return whether ConfigSpace takes a condition as fulfilled if its parent is inactive, which is NaN there."""
+def _holds_if_inactive(condition: Condition) -> bool:
+    """Return whether ConfigSpace considers a condition fulfilled if its parent is inactive, which is NaN there."""
     if isinstance(condition, conditions.AndConjunction):
-        return all(map(_holds_of_nothing, condition.components))
+        return all(map(_holds_if_inactive, condition.components))
     if isinstance(condition, conditions.OrConjunction):
-        return any(map(_holds_of_nothing, condition.components))
+        return any(map(_holds_if_inactive, condition.components))
     return isinstance(condition, conditions.NotEqualsCondition)
 
 
@@ -532,12 +530,12 @@ def _condition_clause(child: str, parent: ChoiceVariable, condition: Condition) 
 
 
 def _compared(name: str, variable: ChoiceVariable, relation: str, value: Presented) -> Presented:
-    """Return the right side of a comparison, which for equality must be a value of the variable."""
+    """Return the right side of a comparison; for equality it must be a value of the variable."""
     return _exact(name, variable, value) if relation in ("==", "!=") else to_python(value)
 
 
 def _exact(name: str, variable: ChoiceVariable, value: Presented) -> Presented:
-    """Return a value of a number; raise DomainError if the variable has it not exactly."""
+    """Return a value of a numeric variable; raise DomainError if the variable does not have exactly this value."""
     try:
         if variable.present(variable.parse(value)) == value:
             return to_python(value)
@@ -549,7 +547,7 @@ def _exact(name: str, variable: ChoiceVariable, value: Presented) -> Presented:
 def _combine(
     parts: list[Clause | bool], kind: Callable[[tuple[Clause, ...]], Clause], *, neutral: bool
 ) -> Clause | bool:
-    """Join clauses some of which are known to hold, or not to."""
+    """Combine clauses; True and False are clauses that are known to hold, or not to."""
     clauses = tuple(part for part in parts if not isinstance(part, bool))
     if (not neutral) in parts:
         return not neutral
@@ -561,14 +559,14 @@ def _refuse_to_read(name: str, given: object) -> NoReturn:
 
 
 class SpaceWriter:
-    """The writing of one space.
+    """A writer of one space.
 
     Parameters
     ----------
     space : Space
         The space to write.
     name : str or None
-        The name of the result; None for none.
+        Name of the result, if any.
     """
 
     def __init__(self, space: Space, name: str | None) -> None:
@@ -588,7 +586,7 @@ class SpaceWriter:
         return self.result
 
     def _write_when(self, child: str) -> Any:
-        """Return the conditions of a variable as one."""
+        """Return the conditions of a variable as one condition."""
         tests = self.space.variables[child].when.items()
         parts = [self._write_test(child, parent, test) for parent, test in tests]
         return parts[0] if len(parts) == 1 else cs.AndConjunction(*parts)
@@ -605,8 +603,8 @@ class SpaceWriter:
             return self._write_clause_test(child, parent, test)
         if callable(test):
             raise DomainError(
-                f"{child}: when: {predicate_name(test)} is a function of {parent}, which has too many values to ask "
-                "it about each; give a test of bostruct.domains"
+                f"{child}: when: {predicate_name(test)} is a function of {parent}, which has too many values to try "
+                "all; give a test of bostruct.domains"
             )
         return cs.EqualsCondition(self.result[child], self.result[parent], test)
 
@@ -668,7 +666,7 @@ class SpaceWriter:
 
 
 def _hyperparameter(name: str, variable: Variable, default: Presented) -> Hyperparameter:
-    """Return a variable as a hyperparameter; raise DomainError for kinds that ConfigSpace has not."""
+    """Return a variable as a hyperparameter; raise DomainError for kinds that ConfigSpace does not have."""
     if variable.is_fixed and is_json_scalar(default):
         return cs.Constant(name, default, meta=FIXED)
     if isinstance(variable, Binary) or (isinstance(variable, Categorical) and variable.likeness is None):
@@ -683,7 +681,7 @@ def _hyperparameter(name: str, variable: Variable, default: Presented) -> Hyperp
     if isinstance(variable, Real):
         low, high = variable.low, variable.high
         if round(low, DECIMALS) != low or round(high, DECIMALS) != high:
-            raise DomainError(f"{name}: ConfigSpace rounds numbers to {DECIMALS} decimals; expected such bounds")
+            raise DomainError(f"{name}: ConfigSpace rounds numbers to {DECIMALS} decimals; expected rounded bounds")
         return cs.UniformFloatHyperparameter(name, low, high, default_value=default, log=variable.log)
     return _refuse_to_write(f"{name}: {variable!r}", "a hyperparameter")
 

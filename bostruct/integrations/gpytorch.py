@@ -1,7 +1,7 @@
 """Kernels of bostruct inside GPyTorch and BoTorch: a bridge over integer codes.
 
-A stock `ExactGP` or BoTorch model trains a `GramKernel` like any kernel of its own: the Gram matrix and its gradient in
-the kernel's parameters are ours, in closed form; everything else is theirs.
+A stock `ExactGP` or BoTorch model trains a `GramKernel` like any other kernel. bostruct computes the Gram matrix and
+its gradient in the kernel's parameters, in closed form; GPyTorch does everything else.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ ClosedForm = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, 
 class GramKernel(Kernel):
     """A `gpytorch.kernels.Kernel` that computes with a kernel of bostruct.
 
-    The torch parameters are theta itself, unconstrained: one for each block, with its name, of shape (*batch_shape, 1,
-    size).
+    The torch parameters are theta itself, unconstrained: a parameter of shape (*batch_shape, 1, size) for each block,
+    with the name of the block.
 
     Parameters
     ----------
     kernel : Kernel
         Any kernel.
     points : Batch, optional
-        None if inputs are points, integer-coded rows of a `Space` (..., n, d). Otherwise a batch, and inputs are row
-        numbers in it (..., n, 1), so that the kernel prepares its points only once. A row holds the lowest int64,
-        -2^63, in the columns of an inactive variable.
+        If None, inputs are points, integer-coded rows of a `Space` (..., n, d). Otherwise inputs are row numbers of
+        this batch (..., n, 1), so that the kernel prepares its points only once. A row has the lowest int64, -2^63, in
+        the columns of an inactive variable.
     n_choices : sequence of int, optional
-        Number of choices of each column, to check inputs against; None for no check.
+        Number of choices of each column, to check inputs. If None, inputs are not checked.
     priors : bool, default False
         If True, the log prior of each block of parameters is added to the loss.
     batch_shape : Size, optional
         Shape of independent sets of parameters.
     active_dims : sequence of int, optional
-        Columns of the inputs that the kernel uses, in the kernel's order; None for all. If given, inputs may require a
-        gradient, which is zero in these columns.
+        Columns of the inputs that the kernel uses, in the kernel's order. If None, it uses all columns. If given,
+        inputs may require a gradient, which is zero in these columns.
     dtype : dtype, default torch.float64
         Type of the parameters.
 
@@ -132,7 +132,7 @@ class GramKernel(Kernel):
         if diag and x1.shape[-2] != x2.shape[-2]:
             raise ValueError(f"diag: expected as many rows in x1 as in x2, got {x1.shape[-2]} and {x2.shape[-2]}")
         theta = self.theta
-        if self.active_dims is not None:  # the gradient asked for is that of the other columns
+        if self.active_dims is not None:  # the inputs' gradient is the gradient in the other columns
             x1, x2 = x1.detach(), x2.detach()
         left = _integer_codes("x1", x1, self.n_choices, self._optional)
         right = _integer_codes("x2", x2, self.n_choices, self._optional)
@@ -194,7 +194,7 @@ def diffusion_kernel(
     batch_shape: torch.Size | None = None,
     active_dims: Sequence[int] | None = None,
 ) -> GramKernel:
-    """Build the ARD diffusion kernel that `method="auto"` builds on, for inputs coded as `Space` holds its points.
+    """Build the ARD diffusion kernel on which `method="auto"` is based, for inputs coded like the points of a `Space`.
 
     Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude.
 
@@ -208,7 +208,7 @@ def diffusion_kernel(
     batch_shape : Size, optional
         Shape of independent sets of parameters.
     active_dims : sequence of int, optional
-        Columns of the inputs that hold the variables of the space, in its order; None for all.
+        Columns of the inputs with the variables of the space, in its order. If None, all columns.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def diffusion_kernel(
 
 
 class BlockPrior(Prior):
-    """The prior of one block of parameters, its constants left out; it has no samples.
+    """The prior of one block of parameters, without normalizing constants; it cannot be sampled.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class BlockPrior(Prior):
     Raises
     ------
     DomainError
-        For a prior without a gradient.
+        If the prior has no gradient.
     """
 
     @property
@@ -257,12 +257,12 @@ class BlockPrior(Prior):
         return _ClosedFormFunction.apply(x.reshape(-1, 1), [self._build] * x.numel()).reshape(x.shape).to(x.dtype)
 
     def _build(self, theta: Array) -> tuple[Array, Pullback]:
-        total, slope = self.log_density.value_and_grad(theta)
-        return np.array([total]), lambda cotangent: cotangent[0] * slope
+        total, gradient = self.log_density.value_and_grad(theta)
+        return np.array([total]), lambda cotangent: cotangent[0] * gradient
 
 
 class _ParameterOf:
-    """A function from a kernel to its parameter of some name, which pickle takes, as it takes no closure."""
+    """A function from a kernel to its parameter of a given name; unlike a closure, it can be pickled."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -272,7 +272,7 @@ class _ParameterOf:
 
 
 class _ClosedFormFunction(torch.autograd.Function):
-    """Stacked values of closed forms, one for each row of theta (b, p), with their gradients."""
+    """Stacked values of closed forms, one for each row of theta (b, p), with gradients."""
 
     @staticmethod
     def forward(ctx: Any, theta: Tensor, builds: Sequence[ClosedForm]) -> Tensor:
@@ -309,6 +309,6 @@ def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None, optional: S
 
 
 def _is_constant(codes: IntArray) -> bool:
-    """Return whether all batches hold the same rows."""
+    """Return whether all batches have the same rows."""
     rows = codes.reshape(-1, *codes.shape[-2:])
     return len(rows) > 0 and bool((rows == rows[0]).all())

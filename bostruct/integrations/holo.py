@@ -1,6 +1,6 @@
-"""Black boxes over sequences of pytorch-holo and poli, as a `bostruct.Problem` over a `Sequence`, to minimize.
+"""Read black boxes over sequences of pytorch-holo and poli as problems over a `Sequence`, to minimize.
 
-No package of either is imported here: what is read is their documented interface.
+Neither package is imported here: only the documented interfaces are used.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from bostruct.domains.space.sequence import Sequence as SequenceVariable
 from bostruct.domains.space.space import Space
 from bostruct.problems.own import N_INITIAL, Problem
 
-NAME = "sequence"  # of the only variable
+NAME = "sequence"  # name of the only variable
 Letters = Sequence[Presented]
 
 
 @dataclass(frozen=True)
 class _MinusValue:
-    """The objective of a black box that is made to be maximized: minus its value.
+    """The objective of a black box that is to be maximized: minus its value.
 
-    name: of the black box.
-    function: from a sequence to the value to maximize; an infinite one or NaN if the sequence is infeasible.
+    name: name of the black box.
+    function: function from a sequence to the value to maximize; infinite or NaN if the sequence is infeasible.
     """
 
     name: str
     function: Callable[[Letters], float]
 
     def __call__(self, point: Mapping[str, Any]) -> float:
-        """Return minus the value of one point; raise Infeasible if the black box has none.
+        """Return minus the value of one point; raise Infeasible if the value is not finite.
 
         point: dict with `sequence`.
         """
@@ -49,7 +49,7 @@ def read_test_function(
 ) -> Problem:
     """Read a test function of pytorch-holo, such as an Ehrlich function (Stanton et al. 2024), as a problem.
 
-    The function is negated, to be minimized; a sequence with a value that is not finite raises Infeasible.
+    The function is negated, to be minimized; a sequence whose value is not finite raises Infeasible.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ def read_test_function(
         A callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and optionally
         `initial_solution` and the optimal value. Its instance is drawn from its own seed.
     alphabet : iterable of Presented, optional
-        `num_states` letters, such as a string; None for 0, 1 and so on.
+        `num_states` letters, such as a string. If None, the letters are 0, 1 and so on.
     n_initial : int, default N_INITIAL
-        Number of distinct sequences of `initial_solution` that each run starts from, at least 1: the first ones for
-        seed 0, the next for seed 1, and so on. Without `initial_solution` they are drawn at random.
+        Number of distinct sequences of `initial_solution` from which each run starts, at least 1: the first sequences
+        for seed 0, the next for seed 1, and so on. Without `initial_solution` they are drawn at random.
 
     Raises
     ------
     DomainError
-        If the number of letters differs, or the function lacks a required attribute.
+        If the number of letters is wrong, or a required attribute is missing.
     TypeError, ValueError
         If an argument is invalid.
     """
@@ -101,22 +101,22 @@ def read_black_box(
 ) -> Problem:
     """Read a black box of poli as a problem: `problem = poli.create(...)` has `problem.black_box` and `problem.x0`.
 
-    The black box is negated, to be minimized; a sequence with a value that is not finite raises Infeasible.
+    The black box is negated, to be minimized; a sequence whose value is not finite raises Infeasible.
 
-    Letters may have several characters; sequences are then tuples of letters, else strings.
+    If letters have several characters, sequences are tuples of letters, otherwise strings.
 
     Parameters
     ----------
     black_box : Any
-        A callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
+        A callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or with `info.alphabet`.
     x0 : Any, optional
-        Arrays of letters (n, length), or strings (n,), that the runs of every seed start from; None for ten at random,
-        different for each seed.
+        Arrays of letters (n, length), or strings (n,), from which the runs of every seed start. If None, ten random
+        sequences, different for each seed.
     length : int, tuple of (int, int), optional
-        The length, or (shortest, longest); None to read it from `info`: `sequence_length`, or from 1 to
+        The length, or (shortest, longest). If None, it is read from `info`: `sequence_length`, or from 1 to
         `max_sequence_length` if `fixed_length` is False.
     optimum : float, optional
-        The maximum of the black box; None if unknown.
+        The maximum of the black box, if known.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def read_black_box(
 
 
 def _read_length(info: Any, given: int | tuple[int, int] | None) -> int | tuple[int, int]:
-    """Return the length of sequences, as given or as the information on a black box says."""
+    """Return the length of sequences, as given or from the information on a black box."""
     if given is not None:
         return given
     fixed, longest = getattr(info, "sequence_length", None), getattr(info, "max_sequence_length", None)

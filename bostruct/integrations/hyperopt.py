@@ -1,4 +1,4 @@
-"""Trials of Hyperopt become a data frame for `Study.add_frame`; they are dicts, and the package is not imported."""
+"""Read trials of Hyperopt as a data frame for `Study.add_frame`; they are dicts, and the package is not imported."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def read_trials(
 ) -> DataFrame:
     """Read trials of Hyperopt as a data frame for `Study.add_frame`; needs the extra `pandas`.
 
-    A column for each label, empty if the trial lacks it, then `value`, `status` and `reason`. Trials of status ``fail``
-    or with an error failed; a trial that is not finished has no value.
+    The frame has a column for each label, empty if the trial lacks it, then `value`, `status` and `reason`. Trials with
+    status ``fail`` or with an error have failed; an unfinished trial has no value.
 
     >>> trial = {"state": 2, "misc": {"vals": {"x": [0.5], "kind": [1]}}, "result": {"loss": 2.0, "status": "ok"}}
     >>> study = bo.Study({"x": bo.Real(0, 1), "kind": ["linear", "tree"]})
@@ -33,14 +33,14 @@ def read_trials(
     trials : object
         `Trials` of Hyperopt, or its list `trials.trials`, whose dicts have `misc.vals` and `result`.
     choices : mapping of str to sequence of object, optional
-        By the label of each `hp.choice` and `hp.pchoice` its options, as Hyperopt stores the index of an option.
+        Options of each `hp.choice` and `hp.pchoice` by its label, because Hyperopt stores the index of an option.
     objective : str, default "loss"
-        The key of `result` that has the value.
+        The key of `result` with the value.
 
     Raises
     ------
     TypeError
-        For a trial that is no such dict.
+        If a trial is not such a dict.
     ValueError
         For an index without an option, an unknown label, or a label that is the name of a column of results.
     MissingExtra
@@ -64,7 +64,7 @@ def _read_document(
     """Return a trial's values by their labels, with its value, status and reason."""
     try:
         vals, result, misc = document["misc"]["vals"], document.get("result") or {}, document["misc"]
-        row = {name: found[0] for name, found in vals.items() if len(found)}  # else the trial lacks the label
+        row = {name: found[0] for name, found in vals.items() if len(found)}  # if empty, the trial lacks the label
         status = "failed" if document.get("state") == ERROR or result.get("status") == "fail" else None
     except (KeyError, TypeError, AttributeError):
         raise TypeError(f"{place}: expected a dict with misc.vals and result, got {short_repr(document)}") from None
@@ -75,6 +75,6 @@ def _read_document(
         if index not in range(len(options)):
             raise ValueError(f"{place}: {name}: expected an index below {len(options)}, got {short_repr(index)}")
         row |= {name: options[int(index)]} if name in row else {}
-    error = misc.get("error") or ()  # the type of an exception, and its text
+    error = misc.get("error") or ()  # the type of an exception, and its message
     reason = (error[-1] if error else result.get("failure")) if status else None
     return row | {"value": None if status else result.get(objective), "status": status, "reason": reason}

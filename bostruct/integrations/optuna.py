@@ -1,4 +1,4 @@
-"""A sampler for studies of Optuna, whose trials it reads on from where they were read last."""
+"""A sampler for studies of Optuna, which reads each trial of a study once."""
 
 from __future__ import annotations
 
@@ -71,34 +71,33 @@ log = logging.getLogger(__name__)
 
 
 class BostructSampler(BaseSampler):
-    """A sampler of Optuna whose suggestions are those of a method of bostruct.
+    """A sampler of Optuna whose suggestions come from a method of bostruct.
 
-    Running trials are believed, failed ones are learned from, a pruned one has its last report as its value. A trial
-    pruned before it reported is infeasible. Constraints that all trials with values have are limits. Points are never
-    repeated while a new one is left. A trial keeps its point as the system attribute `bostruct:point`, so that one that
-    ended before it asked for all of it is learned from, too.
+    The model conditions on running trials and learns from failed trials. The value of a pruned trial is its last
+    report; a trial pruned before its first report is infeasible. Constraints that all trials with values have are
+    outcome constraints. No point is repeated as long as an unevaluated point is left. A trial keeps its point as the
+    system attribute `bostruct:point`, so that trials that ended before they asked for all parameters are data, too.
 
-    Chance comes from the seed and the number of the trial, whatever was drawn before: a study that goes on in another
-    process, or on several workers, never draws the same numbers twice.
+    Random numbers depend only on the seed and the number of the trial: a study that continues in another process, or
+    on several workers, never draws the same numbers twice.
 
     Parameters
     ----------
     search_space : Domain or mapping of str to object, optional
-        A `Space`, a dict of variables or of distributions of Optuna, or any other domain: if it is given, it holds
-        before the first trial, and conditions (`when=`) and constraints are known. None for what the trials with values
-        tell, after a first one at random: parameters that all of them have, and others whose presence the value of one
-        categorical or integer tells. All further ones are drawn at random.
+        A `Space`, a dict of variables or of distributions of Optuna, or any other domain; it makes conditions
+        (`when=`) and constraints known before the first trial. If None, the space is inferred from trials with values,
+        after a random first trial: it contains the parameters that all these trials have, and parameters whose presence
+        depends on the value of one categorical or integer. All other parameters are drawn at random.
     method : str or Searcher, default "auto"
-        A name, or for an explicit search space a searcher.
+        Name of a method, or a searcher if `search_space` is given.
     seed : int, optional
-        An integer from 0; None draws one.
+        Seed, at least 0. If None, a seed is drawn.
     structure : mapping of str to str or Variable, optional
-        Without a search space, parameters by name that are more than Optuna's distributions say: ``"ordinal"`` for a
-        categorical whose choices are ordered, or a variable. A variable with plain choices, such as a `Categorical`
-        with descriptors, stands for a categorical with these choices. Any other, such as a `Permutation`, is read by
-        `suggest`.
+        Structure of parameters by name, without a search space: ``"ordinal"`` for a categorical whose choices are
+        ordered, or a variable. A variable with plain choices, such as a `Categorical` with descriptors, replaces a
+        categorical with these choices. The value of any other variable, such as a `Permutation`, is read by `suggest`.
     threads : int or None, default 1
-        For model work, from 1; None leaves them alone.
+        Number of threads for model computations, at least 1. If None, threads are not limited.
 
     Raises
     ------
@@ -130,15 +129,15 @@ class BostructSampler(BaseSampler):
             find_method(method)
 
     def infer_relative_search_space(self, study: OptunaStudy, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the parameters that the trials with values tell; none for an explicit search space.
+        """Return the parameters inferred from trials with values; none for an explicit search space.
 
-        With an explicit space each parameter is asked for by its name, so that an objective may ask for the choices in
-        any order, and for the parameters that a condition leaves out.
+        With an explicit space each parameter is suggested by its name, so that an objective may list the choices in
+        any order, and may suggest inactive parameters.
 
         Parameters
         ----------
         study, trial
-            Of Optuna.
+            Study and trial of Optuna.
         """
         if self._domain is not None:
             return {}
@@ -153,9 +152,9 @@ class BostructSampler(BaseSampler):
         Parameters
         ----------
         study, trial
-            Of Optuna.
+            Study and trial of Optuna.
         search_space : dict of str to BaseDistribution
-            Of `infer_relative_search_space`.
+            Result of `infer_relative_search_space`.
         """
         if self._domain is not None:
             return {}
@@ -169,16 +168,16 @@ class BostructSampler(BaseSampler):
     def sample_independent(
         self, study: OptunaStudy, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Return the value of one parameter: of the point of the explicit search space, else at random.
+        """Return the value of one parameter: from the point of the explicit search space, otherwise at random.
 
         Parameters
         ----------
         study, trial
-            Of Optuna.
+            Study and trial of Optuna.
         param_name : str
-            Of the parameter.
+            Name of the parameter.
         param_distribution : BaseDistribution
-            As the objective asks for it.
+            Distribution that the objective uses.
 
         Raises
         ------
@@ -189,7 +188,7 @@ class BostructSampler(BaseSampler):
             point = self._find_point(study, trial.number)
             if param_name in point:
                 return fit_value(param_name, point[param_name], param_distribution)
-            why = "search_space has it not, or not at this point"
+            why = "search_space does not have it, or not at this point"
             self._warn_once(param_name, f"parameter {param_name!r} is drawn at random: {why}")
         else:
             self._log_random(self._read(study), param_name)
@@ -198,7 +197,7 @@ class BostructSampler(BaseSampler):
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def suggest(self, trial: Trial, name: str) -> Presented:
-        """Return the value of a structured parameter, such as a permutation, as `bostruct` presents it.
+        """Return the value of a structured parameter, such as a permutation, in the form of `bostruct`.
 
         If the trial already has the attribute, as after ``enqueue_trial(..., user_attrs=...)``, that value is returned.
 
@@ -213,17 +212,17 @@ class BostructSampler(BaseSampler):
         Raises
         ------
         ValueError
-            If no structured parameter has this name, or the point lacks it.
+            If no structured parameter has this name, or the point does not contain it.
         """
         domain = self._domain if self._domain is not None else Space(self._list_structures())
         check_structured(domain, name)
         if name in (given := trial.user_attrs):
             return read_structure(domain, name, given[name])
         if self._domain is None:
-            _ = trial.relative_params  # has the point chosen if nothing has yet
+            _ = trial.relative_params  # chooses the point unless it is chosen already
         encoded = self._encode_point(trial.study, trial.number)
         if name not in encoded:
-            raise ValueError(f"name: expected one that the point of trial {trial.number} has, but it has no {name!r}")
+            raise ValueError(f"name: expected a parameter of the point of trial {trial.number}, got {name!r}")
         trial.set_user_attr(name, encoded[name])
         return read_structure(domain, name, encoded[name])
 
@@ -278,16 +277,16 @@ class BostructSampler(BaseSampler):
         self._lock, self._limit = threading.RLock(), ThreadLimit(self._threads)
         self._trials: SeenTrials | None = None
         self._warned: set[str] = set()
-        self._carried: tuple[str, State] | None = None  # a model's label, and its state, of a pickled sampler
+        self._carried: tuple[str, State] | None = None  # label and state of the model of a pickled sampler
 
     def _read(self, study: OptunaStudy) -> SeenTrials:
-        """Return what is known of the trials of a study, nothing of one that is new."""
+        """Return the known trials of a study, none for a new study."""
         if self._trials is None or not self._trials.is_of(study):
             self._trials = SeenTrials(study)
         return self._trials
 
     def _find_point(self, study: OptunaStudy, number: int) -> Presented:
-        """Return the point of a running trial as its domain presents it, chosen now if none was."""
+        """Return the presented point of a running trial; it is chosen now unless it was chosen before."""
         with self._lock:
             found = self._read(study)
             if number not in found.points:
@@ -333,17 +332,17 @@ class BostructSampler(BaseSampler):
             return None
 
     def _suggest(self, study: OptunaStudy, number: int, domain: Domain) -> Presented:
-        """Choose the point of a trial, keep it, and return it as the domain presents it."""
+        """Choose the point of a trial, store it, and return it in the form of `Domain.present`."""
         found, trials = self._read(study), study.get_trials(deepcopy=False)
         finished = [one for one in trials if one.state.is_finished()]
         model = found.update(study, finished, domain, self._method)
         if self._carried is not None and self._carried[0] == model.label:
             model.state, self._carried = self._carried[1], None
         for unread, why in model.unread.items():
-            self._warn_once("trial", f"trial {unread} has values, but is no data for the method: {why}")
+            self._warn_once("trial", f"trial {unread} has values, but the method ignores it: {why}")
         own = next((one for one in trials if one.number == number), None)
         attributes = {} if own is None else own.system_attrs
-        x = model.find_point(own) if own is not None and CHOSEN in attributes else None  # such as of one tried again
+        x = model.find_point(own) if own is not None and CHOSEN in attributes else None  # if it is retried
         if x is None:
             rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
             with self._limit():
@@ -355,7 +354,7 @@ class BostructSampler(BaseSampler):
         return domain.present(x)
 
     def _log_random(self, seen: SeenTrials, name: str) -> None:
-        """Log that a parameter is drawn at random: a warning only where the trials cannot tell when it is there."""
+        """Log that a parameter is drawn at random: a warning only if its presence cannot be inferred from trials."""
         if seen.model is None:  # the first trials of define-by-run are random
             return
         if name in seen.names and name not in seen.conditions:
@@ -363,7 +362,7 @@ class BostructSampler(BaseSampler):
             self._warn_once(name, f"parameter {name!r} is drawn at random: {why}")
         else:
             log.info(
-                "BostructSampler: parameter %r is drawn at random: its branch is new, and learned from now on", name
+                "BostructSampler: parameter %r is drawn at random: its branch is new, and is learned from now on", name
             )
 
     def _warn_once(self, key: str, message: str) -> None:
@@ -373,53 +372,53 @@ class BostructSampler(BaseSampler):
 
 
 class SeenTrials:
-    """The trials of one Optuna study as far as they were read.
+    """The trials of one Optuna study that were read.
 
-    study: of Optuna.
+    study: the Optuna study.
     """
 
     def __init__(self, study: OptunaStudy) -> None:
         self.name = study.study_name
         self._storage, self._study_id = study._storage, study._study_id
         self.model: Model | None = None
-        self.points: dict[int, Point] = {}  # of running trials, by number, in the domain of the model
-        self._chosen: dict[int, dict[str, ParsedJson]] = {}  # the same as JSON, whatever the model is by now
+        self.points: dict[int, Point] = {}  # points of running trials, by number, in the domain of the model
+        self._chosen: dict[int, dict[str, ParsedJson]] = {}  # the same points as JSON, independent of the model
         self._limits: frozenset[str] | None = None
         self._counted: set[int] = set()
-        self.conditions: dict[str, dict[str, OneOf] | None] = {}  # of parameters, as of `infer_conditions`
-        self.names: set[str] = set()  # of the parameters of trials with values
+        self.conditions: dict[str, dict[str, OneOf] | None] = {}  # conditions of parameters, see `infer_conditions`
+        self.names: set[str] = set()  # names of the parameters of trials with values
         self._union: dict[str, BaseDistribution] = {}
-        self._told: set[int] = set()
+        self._completed: set[int] = set()
 
     def is_of(self, study: OptunaStudy) -> bool:
-        """Return whether these are the trials of a study; one of the same name in another storage has others.
+        """Return whether these are the trials of a study; a study of the same name in another storage is different.
 
-        study: of Optuna.
+        study: the Optuna study.
         """
         return (study._storage, study._study_id, study.study_name) == (self._storage, self._study_id, self.name)
 
     def find_space(self, study: OptunaStudy) -> dict[str, BaseDistribution]:
         """Return the distributions of the parameters that have an entry in `conditions`.
 
-        study: of Optuna.
+        study: the Optuna study.
         """
-        told = [trial for trial in study.get_trials(deepcopy=False) if has_values(trial)]
-        if (numbers := {trial.number for trial in told}) != self._told:
-            self._told = numbers
-            self.names = {name for trial in told for name in trial.params}
-            self._union = _unite(told)
-            self.conditions = infer_conditions([trial.params for trial in told], self._union)
+        completed = [trial for trial in study.get_trials(deepcopy=False) if has_values(trial)]
+        if (numbers := {trial.number for trial in completed}) != self._completed:
+            self._completed = numbers
+            self.names = {name for trial in completed for name in trial.params}
+            self._union = _unite(completed)
+            self.conditions = infer_conditions([trial.params for trial in completed], self._union)
         return {name: self._union[name] for name in self.conditions}
 
     def update(
         self, study: OptunaStudy, trials: Sequence[FrozenTrial], domain: Domain, method: str | Searcher
     ) -> Model:
-        """Return a model that knows all finished trials: the one before, unless space, goals or trials are others.
+        """Return a model of all finished trials: the previous model, unless the space, goals or trials have changed.
 
-        study: of Optuna.
-        trials: all finished ones.
-        domain: of the points.
-        method: by name, or a searcher.
+        study: the Optuna study.
+        trials: all finished trials.
+        domain: domain of the points.
+        method: name of a method, or a searcher.
         """
         goals, numbers = self._read_goals(study, trials), {trial.number for trial in trials}
         model = self.model
@@ -434,11 +433,11 @@ class SeenTrials:
         return model
 
     def keep_point(self, study: OptunaStudy, trial: FrozenTrial | None, number: int, x: Point) -> None:
-        """Remember the point of a trial, here and in the storage, so that readers know which points were not suggested.
+        """Store the point of a trial, here and in the storage, so that readers know which points were not suggested.
 
-        study: of Optuna.
-        trial: as the storage has it, None if it has it not.
-        number: of the trial.
+        study: the Optuna study.
+        trial: the trial in the storage, None if the storage does not have it.
+        number: number of the trial.
         x: the point.
         """
         assert self.model is not None
@@ -448,10 +447,10 @@ class SeenTrials:
             study._storage.set_trial_system_attr(trial._trial_id, CHOSEN, chosen)
 
     def find_chosen(self, study: OptunaStudy, number: int) -> dict[str, ParsedJson] | None:
-        """Return the values that were chosen for a running trial as JSON, None if nobody knows any.
+        """Return the values that were chosen for a running trial as JSON, None if none are known.
 
-        study: of Optuna.
-        number: of the trial.
+        study: the Optuna study.
+        number: number of the trial.
         """
         if number in self._chosen:
             return self._chosen[number]
@@ -459,9 +458,9 @@ class SeenTrials:
         return next(stored, {}).get(CHOSEN)
 
     def list_running(self, trials: Iterable[FrozenTrial], asking: int) -> list[Point]:
-        """Return the points of running trials: what was suggested for them here, or what their parameters say.
+        """Return the points of running trials: the points suggested here, otherwise the points of their parameters.
 
-        trials: all of the study.
+        trials: all trials of the study.
         asking: the number of the trial that is left out.
         """
         assert self.model is not None
@@ -482,7 +481,7 @@ class SeenTrials:
 
 
 def _unite(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
-    """Return the distributions of several values of all trials by name, without parameters that have several."""
+    """Return the distributions of all trials by name, without constants and parameters with several distributions."""
     found: dict[str, set[BaseDistribution]] = {}
     for trial in trials:
         for name, one in trial.distributions.items():
@@ -492,14 +491,14 @@ def _unite(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
 
 
 class Model:
-    """A searcher on a domain, and the history that it sees, which grows by one finished trial at a time.
+    """A searcher on a domain, and its history, which grows by one finished trial at a time.
 
-    domain: of the points.
-    goals: of the study.
-    method: by name, or a searcher.
-    who: what the warning about many random points calls the study.
+    domain: domain of the points.
+    goals: goals of the study.
+    method: name of a method, or a searcher.
+    who: name of the study in the warning about many random points.
 
-    Raises DomainError for a method that cannot search the domain, or has no such goals.
+    Raises DomainError if the method does not support the domain or the goals.
     """
 
     def __init__(self, domain: Domain, goals: Goals, method: str | Searcher, who: str) -> None:
@@ -507,8 +506,8 @@ class Model:
         self.goals = goals
         self.searcher = build_searcher(method, domain, goals)
         self.state: State = self.searcher.initial_state()
-        self.numbers: set[int] = set()  # of the trials that were read
-        self.unread: dict[int, str] = {}  # why the domain has not the point of a trial with values, by number
+        self.numbers: set[int] = set()  # numbers of the trials that were read
+        self.unread: dict[int, str] = {}  # why the point of a trial with values is not in the domain, by number
         self._limits = tuple(limit.name for limit in goals.limits)
         self._completed, self._failed = BatchBuffer(domain), BatchBuffer(domain)
         self._measurements = Measurements(goals)
@@ -517,13 +516,13 @@ class Model:
 
     @property
     def label(self) -> str:
-        """The domain and the goals as text, by which a pickled sampler knows its model again."""
+        """The domain and the goals as text, which identify the model of a pickled sampler."""
         return f"{json.dumps(self.domain.to_json())} {self.goals}"
 
     def read(self, trials: Iterable[FrozenTrial]) -> None:
-        """Take finished trials that were not read before; one whose point the domain has not is no data: `unread`.
+        """Add new finished trials; a trial whose point is not in the domain is ignored and listed in `unread`.
 
-        trials: of Optuna.
+        trials: trials of Optuna.
         """
         for trial in trials:
             if trial.number in self.numbers:
@@ -538,9 +537,9 @@ class Model:
             self._take(x, read_outcome(trial, self._limits))
 
     def find_point(self, trial: FrozenTrial) -> Point | None:
-        """Return the point of a trial, None if the domain has it not, such as of one that lacks parameters.
+        """Return the point of a trial, None if it is not in the domain, for example because parameters are missing.
 
-        trial: of Optuna.
+        trial: trial of Optuna.
         """
         try:
             return self.domain.parse(read_trial_point(self.domain, trial))
@@ -553,7 +552,7 @@ class Model:
         running: points under evaluation.
         rng: random number generator.
 
-        If no unseen point is left, or found, it is any point, drawn at random, of origin `exhausted`.
+        If no unevaluated point is left, or found, the point is drawn at random and has the origin `exhausted`.
         """
         seen = self._seen.union(self.domain.key(x) for x in running)
         measured = self._measurements.read()._asdict()
@@ -579,7 +578,7 @@ class Model:
 
 
 def read_search_space(given: Domain | Mapping[str, object]) -> Domain:
-    """Return the domain of a search space, without distributions of one value, which Optuna knows without asking.
+    """Return the domain of a search space, without distributions of one value, which Optuna does not sample.
 
     given: a domain, or a dict of variables or of distributions of Optuna.
 
@@ -597,9 +596,9 @@ def read_search_space(given: Domain | Mapping[str, object]) -> Domain:
 
 
 def check_structure(given: object) -> dict[str, Any]:
-    """Return a structure whose parts are all known.
+    """Return a structure whose parts are all valid.
 
-    given: by name, ``"ordinal"`` or a variable.
+    given: ``"ordinal"`` or a variable for each name.
 
     Raises TypeError for anything else, DomainError for a variable with conditions.
     """
@@ -616,32 +615,32 @@ def check_structure(given: object) -> dict[str, Any]:
 
 
 def check_structured(domain: Domain, name: str) -> None:
-    """Raise ValueError unless a name is that of a structured parameter, whose values are no plain ones.
+    """Raise ValueError unless a name belongs to a structured parameter, whose values are not plain.
 
-    domain: that has the parameters.
-    name: as the user gave it.
+    domain: domain with the parameters.
+    name: name from the user.
     """
     names = [one for one, distribution in describe_parameters(domain).items() if distribution is None]
     if name not in names:
         plain = "; trial.suggest_float, suggest_int and suggest_categorical read the others"
         raise ValueError(
-            f"name: expected a structured parameter, {', '.join(map(repr, names)) or 'of which there is none'}, "
+            f"name: expected a structured parameter, {', '.join(map(repr, names)) or 'but there are none'}, "
             f"got {short_repr(name)}{did_you_mean(name, names)}{plain}"
         )
 
 
 def read_structured(name: str, given: str | Variable, distribution: BaseDistribution) -> Variable:
-    """Return the variable of a parameter whose structure the user gave.
+    """Return the variable of a parameter with a given structure.
 
-    name: of the parameter.
+    name: name of the parameter.
     given: ``"ordinal"`` or a variable.
-    distribution: as the objective asks for it.
+    distribution: distribution that the objective uses.
 
-    Raises ValueError if they do not go together.
+    Raises ValueError if the structure does not fit the distribution.
     """
     if isinstance(given, Variable) and write_variable(given) is None:
         raise ValueError(
-            f"structure[{name!r}]: {given} is no parameter of Optuna; sampler.suggest(trial, {name!r}) reads it"
+            f"structure[{name!r}]: {given} is not a parameter of Optuna; sampler.suggest(trial, {name!r}) reads it"
         )
     if not isinstance(distribution, CategoricalDistribution):
         raise ValueError(
@@ -652,18 +651,18 @@ def read_structured(name: str, given: str | Variable, distribution: BaseDistribu
     own = [] if given.choices is None else list(given.choices)
     if sorted(map(repr, own)) != sorted(map(repr, distribution.choices)):
         raise ValueError(
-            f"structure[{name!r}]: expected the choices that the objective asks for, "
+            f"structure[{name!r}]: expected the choices that the objective uses, "
             f"{short_repr(distribution.choices)}, got {short_repr(own)}"
         )
     return given
 
 
 def suggest_parameter(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
-    """Have a trial suggest a parameter, as an objective does.
+    """Suggest a parameter of a trial, as an objective does.
 
-    trial: of Optuna.
-    name: of the parameter.
-    distribution: of the parameter, a float without a step.
+    trial: trial of Optuna.
+    name: name of the parameter.
+    distribution: distribution of the parameter; a float has no step.
     """
     if isinstance(distribution, FloatDistribution):
         return trial.suggest_float(name, distribution.low, distribution.high, log=distribution.log)
@@ -675,14 +674,14 @@ def suggest_parameter(trial: Trial, name: str, distribution: BaseDistribution) -
 
 
 def fix_parameters(domain: Domain, x: Point, fixed: Mapping[str, object], rng: np.random.Generator) -> Point:
-    """Return a point that agrees with the fixed parameters of an enqueued trial, and with the conditions then.
+    """Return a point that agrees with the fixed parameters of an enqueued trial and with the resulting conditions.
 
-    domain: of the point.
+    domain: domain of the point.
     x: the point.
     fixed: values of parameters, by name.
-    rng: draws the variables that the point gains.
+    rng: random number generator for the variables that become active.
 
-    The point itself comes back if the domain is no space, and where the fixed ones lead to no point.
+    The point is returned unchanged if the domain is not a space, or if the fixed parameters lead to no valid point.
     """
     if not isinstance(domain, Space) or not domain.variables.keys() & fixed.keys():
         return x

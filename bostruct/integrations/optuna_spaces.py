@@ -1,4 +1,4 @@
-"""Parameters, points and outcomes of trials of Optuna, read as variables, points, conditions and goals of bostruct."""
+"""Read parameters, points and outcomes of Optuna's trials as variables, points, conditions and goals of bostruct."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if not hasattr(FrozenTrial, "constraints"):
     )
 
 
-DISTRIBUTIONS = {"Real": FloatDistribution, "Integer": IntDistribution}  # of the kinds that these describe
-WHOLE = "point"  # the user attribute that holds a point of a domain without named variables
-CHOSEN = "bostruct:point"  # the system attribute that holds the point that was chosen for a trial
+DISTRIBUTIONS = {"Real": FloatDistribution, "Integer": IntDistribution}  # by kind of variable
+WHOLE = "point"  # the user attribute with a point of a domain without named variables
+CHOSEN = "bostruct:point"  # the system attribute with the point that was chosen for a trial
 WITH_VALUES = (TrialState.COMPLETE, TrialState.PRUNED)
-Params = Mapping[str, Any]  # of one trial
+Params = Mapping[str, Any]  # parameters of one trial
 
 
 def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
     """Return the variable of a distribution.
 
-    name: of the parameter, for messages.
+    name: name of the parameter, for messages.
     distribution: float, int or categorical.
 
-    Raises DomainError for a distribution of another class, and where no variable can be made.
+    Raises DomainError for a distribution of another class, or if no variable can be made.
     """
     if not isinstance(distribution, FloatDistribution | IntDistribution | CategoricalDistribution):
         raise DomainError(
@@ -63,11 +63,11 @@ def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
 
 
 def write_variable(one: Variable | None) -> BaseDistribution | None:
-    """Return the distribution of a variable, None if its values are no plain ones.
+    """Return the distribution of a variable, None if its values are not plain.
 
     one: a variable; None for a domain inside a space.
 
-    Integers at even steps are an int with a step. The order of other ordered choices is lost.
+    Equidistant integers become an int with a step. The order of other ordered choices is lost.
     """
     if one is not None and one.kind in DISTRIBUTIONS:
         return DISTRIBUTIONS[one.kind](**cast(dict[str, Any], one.describe()))
@@ -85,7 +85,7 @@ def write_variable(one: Variable | None) -> BaseDistribution | None:
 def list_parameters(domain: Domain) -> dict[str, Variable | None] | None:
     """Return the variables of a space by name, with None for a domain inside it; None for a domain without names.
 
-    domain: any.
+    domain: any domain.
     """
     if isinstance(domain, Space):
         return dict(domain.variables)
@@ -100,16 +100,16 @@ def list_parameters(domain: Domain) -> dict[str, Variable | None] | None:
 def describe_parameters(domain: Domain) -> dict[str, BaseDistribution | None]:
     """Return the distribution of each parameter that a trial of a domain has, None for a user attribute.
 
-    domain: any. One without names is the user attribute `point`.
+    domain: any domain. A point of a domain without names is the user attribute `point`.
     """
     names = list_parameters(domain)
     return {WHOLE: None} if names is None else {name: write_variable(one) for name, one in names.items()}
 
 
 def encode_point(domain: Domain, x: Point) -> dict[str, ParsedJson]:
-    """Return the JSON of all values of a point by name; a domain without names has the one name `point`.
+    """Return the JSON of all values of a point by name; a domain without names has only the name `point`.
 
-    domain: of the point.
+    domain: domain of the point.
     x: the point.
     """
     encoded = json.loads(json.dumps(domain.encode(x)))
@@ -117,9 +117,9 @@ def encode_point(domain: Domain, x: Point) -> dict[str, ParsedJson]:
 
 
 def encode_structures(domain: Domain, x: Point) -> dict[str, ParsedJson]:
-    """Return the user attributes of a point: the JSON of all values that are no plain ones.
+    """Return the user attributes of a point: the JSON of all values that are not plain.
 
-    domain: of the point.
+    domain: domain of the point.
     x: the point.
     """
     encoded = encode_point(domain, x)
@@ -129,8 +129,8 @@ def encode_structures(domain: Domain, x: Point) -> dict[str, ParsedJson]:
 def read_structure(domain: Domain, name: str, data: ParsedJson) -> Presented:
     """Return the value of a structured parameter, as an objective receives it.
 
-    domain: that has it.
-    name: of the parameter.
+    domain: domain with the parameter.
+    name: name of the parameter.
     data: the user attribute.
 
     Raises PointError.
@@ -150,9 +150,9 @@ def read_structure(domain: Domain, name: str, data: ParsedJson) -> Presented:
 def read_trial_point(domain: Domain, trial: FrozenTrial) -> Presented:
     """Return the point of a trial in the form of `Domain.present`, which `Domain.parse` still has to check.
 
-    domain: of the point.
-    trial: of Optuna. Values that it was not asked for are those that `BostructSampler` had chosen. Parameters that a
-        condition leaves out are dropped.
+    domain: domain of the point.
+    trial: trial of Optuna. Missing values are the values that `BostructSampler` had chosen. Inactive parameters are
+        dropped.
 
     Raises PointError.
     """
@@ -168,10 +168,10 @@ def assemble_point(
 ) -> Presented:
     """Return the point of a trial in the form of `Domain.present`, which `Domain.parse` still has to check.
 
-    domain: of the point.
-    params: of the trial; those of other names are left out.
-    attributes: of the trial, that hold structured values; others are left out.
-    chosen: values that the trial was not asked for, as `encode_point` writes them; others are left out.
+    domain: domain of the point.
+    params: parameters of the trial; other names are ignored.
+    attributes: user attributes of the trial with structured values; other attributes are ignored.
+    chosen: values for parameters that the trial lacks, in the form of `encode_point`; others are ignored.
 
     Raises PointError.
     """
@@ -192,13 +192,13 @@ def assemble_point(
 
 
 def fit_value(name: str, value: Presented, distribution: BaseDistribution) -> Any:
-    """Return the value of a distribution that a value of a variable stands for.
+    """Return the value of a distribution that represents a value of a variable.
 
-    name: of the parameter, for messages.
-    value: as the variable presents it.
-    distribution: as the objective asks for it. Of more than 1,000 steps the nearest one is taken.
+    name: name of the parameter, for messages.
+    value: presented value of the variable.
+    distribution: distribution that the objective uses. If it has more than 1,000 steps, the nearest step is taken.
 
-    Raises ValueError if the distribution does not have it.
+    Raises ValueError if the distribution does not have the value.
     """
     if isinstance(distribution, CategoricalDistribution):
         equal = [choice for choice in distribution.choices if choice == value]
@@ -212,18 +212,18 @@ def fit_value(name: str, value: Presented, distribution: BaseDistribution) -> An
             nearest = min(max(number, low), high)
             return int(nearest) if isinstance(distribution, IntDistribution) else float(nearest)
     raise ValueError(
-        f"{name}: expected an objective that asks for what the search space of the sampler has, such as "
-        f"{short_repr(value)}; it asked for {distribution}"
+        f"{name}: expected an objective that uses the values of the sampler's search space, such as "
+        f"{short_repr(value)}; it uses {distribution}"
     )
 
 
 def drop_inactive(domain: Domain, point: Presented) -> Presented:
-    """Return a point without the variables that the conditions of its space leave out.
+    """Return a point without the variables that are inactive by the conditions of its space.
 
-    domain: of the point; only a space has conditions.
-    point: what `Domain.parse` takes, but for these variables.
+    domain: domain of the point; only a space has conditions.
+    point: a point for `Domain.parse`, except for the inactive variables.
 
-    Raises PointError, naming the variable or part, for a value that there is not.
+    Raises PointError, naming the variable or part, for an invalid value.
     """
     own = domain.domains[0] if isinstance(domain, MixedSpace) and not domain.part_names[0] else domain
     if not isinstance(own, Space) or not own.conditions:
@@ -244,7 +244,7 @@ def drop_inactive(domain: Domain, point: Presented) -> Presented:
 
 
 def _answer_tests(space: MixedSpace, point: Presented) -> dict[str, bool]:
-    """Return whether each test of a part holds, which conditions of variables ask, if the point has the part."""
+    """Return whether each test of a part holds, if the point has the part; conditions of variables use the tests."""
     answers = {}
     for test in space.tests:
         if (name := space.part_names[test.part]) in point:
@@ -255,35 +255,35 @@ def _answer_tests(space: MixedSpace, point: Presented) -> dict[str, bool]:
 def infer_conditions(
     trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, dict[str, OneOf] | None]:
-    """Return the `when=` of each parameter of which the trials tell when it is there, None if it always is.
+    """Infer the `when=` of parameters from trials; None for a parameter that all trials have.
 
     trials: parameters of the trials with values.
-    distributions: of all parameters that have one distribution alone, of several values.
+    distributions: distributions, by name, of all parameters with exactly one distribution, of several values.
 
-    A parameter that only some trials have is there for some values of one other parameter, the parent, a categorical
-    or an integer without a step, if trials with and without the parameter have different values of it. A value of a
-    categorical that no trial has tried counts as one without. One of an integer counts as its neighbors do. A
-    parameter of which no parent tells is left out.
+    The presence of a parameter that only some trials have depends on one other parameter, the parent, a categorical or
+    an integer without a step, if trials with and without the parameter have different values of the parent. For a value
+    that no trial has tried, the parameter is inactive if the parent is categorical; for an integer parent, the
+    neighboring values decide. Parameters without such a parent are left out.
     """
     names = sorted(distributions)
     found: dict[str, dict[str, OneOf] | None] = {name: None for name in names if all(name in one for one in trials)}
     waiting = [name for name in names if name not in found]
-    while waiting:  # a parameter may depend on one that has a condition itself
-        told = {name: when for name in waiting if (when := _infer_condition(name, list(found), trials, distributions))}
-        if not told:
+    while waiting:  # a parent may have a condition itself
+        more = {name: when for name in waiting if (when := _infer_condition(name, list(found), trials, distributions))}
+        if not more:
             break
-        found |= told
-        waiting = [name for name in waiting if name not in told]
+        found |= more
+        waiting = [name for name in waiting if name not in more]
     return found
 
 
 def add_conditions(
     variables: Mapping[str, Variable], conditions: Mapping[str, Mapping[str, OneOf] | None]
 ) -> dict[str, Variable]:
-    """Return variables with their conditions, of those whose parents are there; others are as they were.
+    """Return variables with their conditions if the parents exist; other variables are returned unchanged.
 
-    variables: by name; none is changed.
-    conditions: as of `infer_conditions`.
+    variables: variables by name; none is changed.
+    conditions: see `infer_conditions`.
     """
     found = dict(variables)
     for name, one in variables.items():
@@ -296,7 +296,7 @@ def add_conditions(
 def _infer_condition(
     name: str, parents: Sequence[str], trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, OneOf] | None:
-    """Return the condition of a parameter on the first parent that tells; None if none does."""
+    """Return the condition of a parameter on the first parent that determines its presence; None if no parent does."""
     for parent in parents:
         if any(name in one and parent not in one for one in trials):
             continue
@@ -309,7 +309,7 @@ def _infer_condition(
 
 
 def _separate(distribution: BaseDistribution, present: Sequence[Any], absent: Sequence[Any]) -> list[Any]:
-    """Return the values of a parent with which a parameter is there; none if they do not tell."""
+    """Return the values of a parent for which a parameter is present; empty if they do not determine its presence."""
     if isinstance(distribution, CategoricalDistribution):
         inside = [choice for choice in distribution.choices if choice in present]
         return [] if any(choice in absent for choice in inside) else inside
@@ -321,16 +321,16 @@ def _separate(distribution: BaseDistribution, present: Sequence[Any], absent: Se
     high = min((value - 1 for value in absent if value > max(present)), default=distribution.high)
     if any(low <= value <= high for value in absent):
         return []
-    # between the last value without and the first one with it nobody knows: only values that were seen count there
+    # between the last value without and the first value with the parameter, only observed values count
     low = low if low == distribution.low else min(present)
     high = high if high == distribution.high else max(present)
     return list(range(low, high + 1))
 
 
 def has_values(trial: FrozenTrial) -> bool:
-    """Return whether a trial has values: it is complete, or was pruned after a report, whose last value is its own.
+    """Return whether a trial has values: it is complete, or was pruned after a report; its value is the last report.
 
-    trial: of Optuna.
+    trial: trial of Optuna.
     """
     return trial.state in WITH_VALUES and trial.values is not None
 
@@ -338,11 +338,11 @@ def has_values(trial: FrozenTrial) -> bool:
 def read_outcome(trial: FrozenTrial, limits: Collection[str]) -> Outcome:
     """Return the outcome of a finished trial.
 
-    trial: of Optuna.
-    limits: names of the constraints that all trials with values have. Where a trial breaks any other constraint it is
-        infeasible, because nothing is known of that number at the other points.
+    trial: trial of Optuna.
+    limits: names of the constraints that all trials with values have. A trial that violates any other constraint is
+        infeasible, because that constraint is unknown at the other points.
 
-    A trial that was pruned before its first report is infeasible, and so is one whose value is not finite a failure.
+    A trial that was pruned before its first report is infeasible; a trial whose value is not finite is a failure.
     """
     if not has_values(trial):
         if trial.state is TrialState.PRUNED:
@@ -358,7 +358,7 @@ def read_outcome(trial: FrozenTrial, limits: Collection[str]) -> Outcome:
 def read_value(trial: FrozenTrial) -> float | tuple[float, ...]:
     """Return the value of a trial that has values, a tuple if there are several objectives.
 
-    trial: of Optuna.
+    trial: trial of Optuna.
     """
     return trial.values[0] if len(trial.values) == 1 else tuple(trial.values)
 
@@ -366,8 +366,8 @@ def read_value(trial: FrozenTrial) -> float | tuple[float, ...]:
 def count_limits(trials: Iterable[FrozenTrial], before: frozenset[str] | None = None) -> frozenset[str] | None:
     """Return the names of the constraints that all trials with values have; None if there is no such trial.
 
-    trials: of Optuna; those without values are left out.
-    before: of trials that were counted already.
+    trials: trials of Optuna; trials without values are ignored.
+    before: result for trials that were counted already.
     """
     for trial in trials:
         if has_values(trial):
@@ -377,9 +377,9 @@ def count_limits(trials: Iterable[FrozenTrial], before: frozenset[str] | None = 
 
 
 def declare(directions: Sequence[Any], limits: Collection[str]) -> Goals:
-    """Return the goals of an Optuna study: its directions, and a limit of at most 0 for each constraint.
+    """Return the goals of an Optuna study: its directions, and an upper bound of 0 for each constraint.
 
-    directions: of Optuna.
+    directions: directions of the Optuna study.
     limits: names of constraints.
     """
     names = [direction.name.lower() for direction in directions]

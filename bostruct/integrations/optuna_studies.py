@@ -98,8 +98,8 @@ class StudyMirror:
     def __call__(self, study: Study, trial: Trial | None = None) -> None:
         """Write the new trials of a study.
 
-        study: Study of bostruct.
-        trial: Ignored, because all new trials are written.
+        study: study of bostruct.
+        trial: ignored, because all new trials are written.
 
         Raises ValueError if the storage has another study of this name, or a study with other directions, or if
         choices changed and the storage is relational, such as SQLite, which rejects other choices. Raises DomainError
@@ -251,10 +251,10 @@ def import_study(
 ) -> AnyStudy:
     """Make a study from the finished trials of a study of Optuna; see `Study.from_optuna` for the arguments.
 
-    make: Class of the study.
-    given: Study of Optuna.
-    space: Search space. If None, it is inferred from the distributions.
-    settings: Arguments of `Study`.
+    make: class of the study.
+    given: study of Optuna.
+    space: search space; if None, it is inferred from the distributions.
+    settings: arguments of `Study`.
     """
     if not isinstance(given, OptunaStudy):
         raise TypeError(f"optuna_study: expected a study of Optuna, optuna.load_study(...), got {short_repr(given)}")
@@ -295,8 +295,8 @@ def _drop_superseded(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
 def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -> Domain:
     """Return the stored space of a mirrored study; the space of any other study is inferred from its distributions.
 
-    own: Attributes that the mirror wrote; empty if the study is not a mirror.
-    trials: Finished trials.
+    own: attributes that the mirror wrote; empty if the study is not a mirror.
+    trials: finished trials.
 
     Raises DomainError if the storage lacks data for the space.
     """
@@ -332,9 +332,9 @@ def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -
 def _read_point(domain: Domain, trial: FrozenTrial, moved: Mapping[str, ParsedJson]) -> Presented | None:
     """Return the point of a trial; None if the trial failed before its point was known.
 
-    domain: Domain of the point.
-    trial: Trial of Optuna.
-    moved: Points of trials from before the space of a mirrored study changed, by the number in that study.
+    domain: domain of the point.
+    trial: trial of Optuna.
+    moved: points of trials from before the space of a mirrored study changed, by the number in that study.
 
     Raises PointError if a trial has values and its point is not in the domain.
     """

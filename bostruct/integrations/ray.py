@@ -1,4 +1,4 @@
-"""Ray as an executor of `concurrent.futures`, which Ray itself does not have."""
+"""An executor of `concurrent.futures` for Ray, which has none itself."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ except ModuleNotFoundError as error:
 
 __all__ = ["RayExecutor"]
 
-_ray: Any = ray  # which hands out its names in a way that type checkers cannot follow
+_ray: Any = ray  # type checkers cannot resolve its names
 
 
 class RayExecutor(Executor):
     """An executor whose calls are tasks of Ray; needs the extra `ray`.
 
-    options: of ``ray.remote``, such as ``num_cpus=2`` or ``num_gpus=0.5``, for each call. ``max_retries`` is 0 unless
-        it is given: `Study.optimize` itself hands out again what died with its worker.
+    options: arguments of ``ray.remote`` for each call, such as ``num_cpus=2`` or ``num_gpus=0.5``. ``max_retries`` is 0
+        by default, because `Study.optimize` itself restarts trials whose worker died.
 
-    Calls run on the cluster that ``ray.init`` has connected to, or on one of this machine that the first call starts.
+    Calls run on the cluster to which ``ray.init`` has connected, or on a local cluster that the first call starts.
     Shutting the executor down leaves Ray running. Canceling a future ends its call; if it runs already, its
     worker process is killed.
     """
@@ -38,10 +38,10 @@ class RayExecutor(Executor):
         self._is_shut_down = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Begin a call as a task, and return its future; raise RuntimeError after `shutdown`.
+        """Start a call as a task, and return its future; raise RuntimeError after `shutdown`.
 
-        fn: function to call; it travels by Ray's cloudpickle, and so do its arguments.
-        args, kwargs: what to call it with.
+        fn: function to call; Ray's cloudpickle serializes it and its arguments.
+        args, kwargs: its arguments.
         """
         with self._lock:
             if self._is_shut_down:
@@ -52,7 +52,7 @@ class RayExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuse further calls.
+        """Reject further calls.
 
         wait: True to return once all calls have ended.
         cancel_futures: True to end the calls in flight.
@@ -71,7 +71,7 @@ def _call_function(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 
 class _TaskFuture(Future[Any]):
-    """The future of a task, which can be canceled until it is done, while it runs too.
+    """The future of a task, which can be canceled until it is done, even while it runs.
 
     task: reference to its result.
     """
@@ -89,8 +89,8 @@ class _TaskFuture(Future[Any]):
                 return False
             if not self._is_canceled:
                 self._is_canceled = True
-                self.set_running_or_notify_cancel()  # wakes those who wait
-        _ray.cancel(self._task, force=True)  # the interrupt that Ray raises otherwise waits for calls of C code
+                self.set_running_or_notify_cancel()  # wakes waiting threads
+        _ray.cancel(self._task, force=True)  # without force, Ray's interrupt waits for calls of C code
         return True
 
     def _take(self, done: Future[Any]) -> None:

@@ -1,4 +1,4 @@
-"""A searcher for `tune.Tuner` of Ray, and search spaces of Tune as spaces of bostruct."""
+"""A searcher for `tune.Tuner` of Ray, and the conversion of Tune's search spaces."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ MADE_BY = "bostruct.integrations.ray_tune.BostructSearch 1"
 
 
 class BostructSearch(Searcher):
-    """A searcher of Ray Tune whose suggestions are those of a method of bostruct; needs the extra `ray`.
+    """A searcher of Ray Tune whose suggestions come from a method of bostruct; needs the extra `ray`.
 
-    space: a search space of Tune, or a `Space`, whose points are the configurations then. None for the ``param_space``
+    space: a search space of Tune, or a `Space`, whose points are then the configurations. If None, the ``param_space``
         of the tuner.
-    metric: name of the reported number, or several of them for several objectives; None for that of the tuner.
-    mode: ``min`` or ``max``, or one for each metric; None for that of the tuner.
-    method: a name, such as ``auto``.
-    seed: an integer from 0; None draws one. Nothing global is seeded.
-    points_to_evaluate: configurations to begin with, complete ones.
-    evaluated_rewards: their values if they were evaluated already; None if they are to be.
-    threads: for model work, from 1; None leaves them alone.
+    metric: name of the reported metric, or a list of names for several objectives. If None, the metric of the tuner.
+    mode: ``min`` or ``max``, or a list with one for each metric. If None, the mode of the tuner.
+    method: name of a method, such as ``auto``.
+    seed: seed, at least 0; if None, a seed is drawn. No global generator is seeded.
+    points_to_evaluate: complete configurations to evaluate first.
+    evaluated_rewards: values of these configurations if they were evaluated already, otherwise None.
+    threads: number of threads for model computations, at least 1; if None, threads are not limited.
 
-    A trial that ends in an error, or without the metric, has failed, and a scheduler that stops one early leaves its
-    last report as its value. Running trials are believed, and no configuration is suggested twice. Once all are, the
-    search is finished. Raises DomainError for what is no search space, PointError, TypeError, ValueError.
+    A trial that ends in an error, or without the metric, has failed. The value of a trial that a scheduler stops early
+    is its last report. The model conditions on running trials. No configuration is suggested twice, and the search is
+    finished when all have been. Raises DomainError for an invalid search space, PointError, TypeError, ValueError.
     """
 
     def __init__(
@@ -83,17 +83,17 @@ class BostructSearch(Searcher):
         self._threads = threads
         self._space = None if space is None else TuneSpace(space)
         self._set_goal(metric, mode)
-        self._study: Study | None = None  # made at the first question
+        self._study: Study | None = None  # created by the first suggestion
         self._stored: bytes | None = None  # the file of a study that was restored, until it is opened
-        self._numbers: dict[str, int] = {}  # of the trials in flight, by the identifiers of Tune
+        self._numbers: dict[str, int] = {}  # numbers of the trials in flight, by the identifiers of Tune
         self._max_concurrent: int | None = None
 
     def set_search_properties(self, metric: Any, mode: Any, config: dict[str, Any], **spec: Any) -> bool:
-        """Take what the tuner was given, if the searcher was not given it; False if it has a space already.
+        """Take the tuner's settings that the searcher lacks; return False if the searcher has a space already.
 
-        metric, mode: as of the class.
+        metric, mode: see the class.
         config: the ``param_space``.
-        spec: not used.
+        spec: ignored.
         """
         if self._metric is None:
             self._set_goal(metric, self._mode or mode)
@@ -103,9 +103,9 @@ class BostructSearch(Searcher):
         return True
 
     def suggest(self, trial_id: str) -> Any:
-        """Return the next configuration, None while enough trials run, ``FINISHED`` where none is left.
+        """Return the next configuration, None while enough trials run, ``FINISHED`` if no configuration is left.
 
-        trial_id: of Tune.
+        trial_id: identifier of the trial in Tune.
         """
         study = self._open()
         if self._max_concurrent is not None and len(self._numbers) >= self._max_concurrent:
@@ -119,10 +119,10 @@ class BostructSearch(Searcher):
         return self._space.write(trial.point)
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
-        """Learn from the end of a trial.
+        """Record the outcome of a trial.
 
-        trial_id: of Tune; one that this searcher did not suggest is ignored.
-        result: its last report; None if it made none.
+        trial_id: identifier of the trial in Tune; trials that this searcher did not suggest are ignored.
+        result: last report of the trial; None if it made no report.
         error: True if it ended in an error.
         """
         if (number := self._numbers.pop(trial_id, None)) is None:
@@ -145,13 +145,13 @@ class BostructSearch(Searcher):
         pruned: bool = False,
         intermediate_values: list[float] | None = None,
     ) -> None:
-        """Learn from a trial of another search.
+        """Record a trial of another search.
 
-        parameters: its configuration, a complete one.
-        value: its metric.
-        error: True if it ended in an error.
-        pruned: True if it was stopped early; its last value counts.
-        intermediate_values: its reports; the last one is the value of a pruned trial without one.
+        parameters: complete configuration.
+        value: value of the metric.
+        error: True if the trial ended in an error.
+        pruned: True if the trial was stopped early; its last value counts.
+        intermediate_values: reports of the trial; the last report is the value of a pruned trial without a value.
         """
         if pruned and value is None and intermediate_values:
             value = intermediate_values[-1]
@@ -164,28 +164,28 @@ class BostructSearch(Searcher):
             study.add(point, value)
 
     def set_max_concurrency(self, max_concurrent: int) -> bool:
-        """Take the number of trials that may run at once, as ``TuneConfig(max_concurrent_trials=)`` gives it.
+        """Set the number of trials that may run at once, from ``TuneConfig(max_concurrent_trials=)``.
 
-        max_concurrent: from 1.
+        max_concurrent: at least 1.
         """
         self._max_concurrent = check_integer("max_concurrent", max_concurrent, 1)
         return True
 
     def save(self, checkpoint_path: str) -> None:
-        """Write the searcher, with its study and the trials in flight, to a file; Tune does so by itself.
+        """Write the searcher, with its study and the trials in flight, to a file; Tune calls this itself.
 
-        checkpoint_path: of the file, a pickle, as all that Tune saves. An earlier one is replaced.
+        checkpoint_path: path of the file, a pickle like all files of Tune. An earlier checkpoint is replaced.
 
-        Raises OutputRefused, a FileExistsError, for any other file; OSError.
+        Raises OutputRefused, a FileExistsError, if the path has any other file; OSError.
         """
         write_output(checkpoint_path, self._pack(), "searcher", overwrite=None)
 
     def restore(self, checkpoint_path: str) -> None:
-        """Go on from a file of `save`, with the suggestions that the saved searcher would have made.
+        """Continue from a file of `save`, with the suggestions that the saved searcher would have made.
 
-        checkpoint_path: of the file.
+        checkpoint_path: path of the file.
 
-        Loading a pickle may run code: restore what you trust. Raises BostructError for any other file.
+        Loading a pickle may run code: restore only files that you trust. Raises BostructError for any other file.
         """
         try:
             self._unpack(Path(checkpoint_path).read_bytes())
@@ -210,7 +210,7 @@ class BostructSearch(Searcher):
         return self._metric if isinstance(self._metric, list) else [str(self._metric)]
 
     def _set_goal(self, metric: Any, mode: Any) -> None:
-        """Take metric and mode, of one objective or several."""
+        """Set metric and mode, for one objective or several."""
         self._metric: Any = metric if metric is None or isinstance(metric, str) else list(metric)
         self._mode: Any = mode if mode is None or isinstance(mode, str) else list(mode)
         modes = [] if self._mode is None else self._mode if isinstance(self._mode, list) else [self._mode]
@@ -220,7 +220,7 @@ class BostructSearch(Searcher):
             raise ValueError(f"mode: expected one for each of the metrics {self._metric}, got {short_repr(mode)}")
 
     def _open(self) -> Study:
-        """Return the study, made or restored now if it was not."""
+        """Return the study; the first call creates or restores it."""
         if self._study is None:
             if self._space is None or self._metric is None or self._mode is None:
                 raise BostructError(
@@ -252,12 +252,12 @@ class BostructSearch(Searcher):
         return study
 
     def _reopen(self, space: TuneSpace, stored: bytes) -> Study:
-        """Return the study of a file, in memory, its trials in flight running as they were."""
+        """Return the study of a file, in memory; its trials in flight are still running."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "study.db"
             path.write_bytes(stored)
             found = open_storage(path).read(None)
-        # Tune goes on with these trials, which no process left: it is not counted as another attempt.
+        # Tune continues these trials, which no process has left: this is not another attempt.
         rows = [row._replace(attempts=row.attempts - (row.status == "running")) for row in found.trials]
         memory = MemoryStorage()
         memory.save(found._replace(trials=rows)).close()
@@ -291,19 +291,19 @@ def _export(study: Study) -> bytes:
 
 
 class TuneSpace:
-    """The space of a search space of Tune, and the way between its points and configurations.
+    """The space of a search space of Tune, and the conversion between points and configurations.
 
-    param_space: as `tune.Tuner` takes it, or a `Space`, whose points are the configurations then.
+    param_space: argument of `tune.Tuner`, or a `Space`, whose points are then the configurations.
 
-    A variable in a nested dict is named by its path, ``model/width``. What has one value is no variable. Raises
-    DomainError for samplers that are no search space (`grid_search`, `sample_from`, normal distributions), and for
-    domains inside lists.
+    A variable in a nested dict is named by its path, ``model/width``. A domain of one value is not a variable. Raises
+    DomainError for unsupported samplers (`grid_search`, `sample_from`, normal distributions), and for domains inside
+    lists.
     """
 
     def __init__(self, param_space: Mapping[str, object] | Space) -> None:
         self._paths: dict[str, tuple[str, ...]] = {}
         self._grids: dict[str, Grid] = {}
-        self._fixed: dict[str, object] = {}  # values of domains that have no other
+        self._fixed: dict[str, object] = {}  # values of domains of one value
         if isinstance(param_space, Space):
             self.space = param_space
             return
@@ -317,9 +317,9 @@ class TuneSpace:
         self.space = Space(kept)
 
     def write(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the configuration of a point, nested as the search space is.
+        """Return the configuration of a point, nested like the search space.
 
-        point: as the space presents it.
+        point: presented point of the space.
         """
         config: dict[str, Any] = {}
         for name, value in {**point, **self._fixed}.items():
@@ -331,11 +331,11 @@ class TuneSpace:
         return config
 
     def read(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the point of a configuration, nested or with paths as names; what is no variable is left out.
+        """Return the point of a configuration, nested or with paths as names; only variables are included.
 
-        config: with a value for each variable.
+        config: configuration with a value for each variable.
 
-        Raises PointError if a value is missing or no multiple of its step.
+        Raises PointError if a value is missing or not a multiple of its step.
         """
         if not self._paths:
             return dict(config)
@@ -350,7 +350,7 @@ class TuneSpace:
         return self._grids[name].read(name, inside) if name in self._grids else inside
 
     def _read(self, path: tuple[Any, ...], domain: Any) -> Variable | None:
-        """Return the variable of a domain; None for one of a single value."""
+        """Return the variable of a domain; None for a domain of one value."""
         name = _path_name(path)
         if not all(isinstance(part, str) for part in path):
             raise DomainError(f"{name}: a domain inside a list cannot be searched; give it a name of its own")
@@ -373,7 +373,7 @@ class TuneSpace:
             return Categorical(choices) if len(choices) > 1 else self._fix(name, choices[0])
         if not isinstance(domain, sample.Float | sample.Integer):
             got = "tune.sample_from" if isinstance(domain, sample.Function) else f"a {type(domain).__name__}"
-            raise DomainError(f"{name}: {got} is no search space; give a domain, such as tune.choice")
+            raise DomainError(f"{name}: {got} is not a search space; give a domain, such as tune.choice")
         if not isinstance(sampler, sample.Uniform | sample.LogUniform):
             raise DomainError(
                 f"{name}: the sampler {type(sampler).__name__} is unknown; use tune.uniform or loguniform"
@@ -383,7 +383,7 @@ class TuneSpace:
         if step is None and not is_integer:
             return self._fix(name, low) if low == high else Real(float(low), float(high), log=log)
         if step is None or (is_integer and step == 1):
-            return self._count(name, int(low), int(high) - 1, log)  # its upper bound is left out
+            return self._count(name, int(low), int(high) - 1, log)  # the upper bound is exclusive
         self._grids[name] = Grid(step)
         first, last = _round_in(low / step, math.ceil), _round_in(high / step, math.floor)
         return self._count(name, first, last, log)
@@ -397,29 +397,29 @@ class TuneSpace:
 
 @dataclass(frozen=True)
 class Grid:
-    """The multiples of a number, which a variable counts.
+    """A grid of multiples of a step; the variable is the multiple.
 
-    step: between neighbors.
+    step: distance between neighbors.
     """
 
     step: float
 
     def read(self, name: str, value: float) -> int:
-        """Return how often a value has the step; raise PointError if it is no multiple.
+        """Return a value as a number of steps; raise PointError if it is not a multiple.
 
-        name: of the variable.
-        value: of a configuration.
+        name: name of the variable.
+        value: value in a configuration.
         """
         count = round(value / self.step)
-        beside = ((count - 1) * self.step, (count + 1) * self.step)
-        if count * self.step != value and not is_level(value, count * self.step, beside):
+        neighbors = ((count - 1) * self.step, (count + 1) * self.step)
+        if count * self.step != value and not is_level(value, count * self.step, neighbors):
             raise PointError(f"{name}: expected a multiple of {self.step}, got {value!r}")
         return count
 
     def write(self, count: int) -> float:
         """Return a multiple of the step.
 
-        count: of the steps.
+        count: number of steps.
         """
         return count * self.step
 
@@ -429,6 +429,6 @@ def _path_name(path: tuple[Any, ...]) -> str:
 
 
 def _round_in(bound: float, rounding: Any) -> int:
-    """Return the index of the last multiple inside a bound, which floating point may miss by a hair."""
+    """Return the index of the last multiple inside a bound, up to rounding errors."""
     nearest = round(bound)
     return nearest if math.isclose(bound, nearest) else rounding(bound)

@@ -26,7 +26,7 @@ from bostruct.domains.space.variable import Variable
 from bostruct.study.result import Result
 from bostruct.study.study import Study
 
-SWITCH = "param_distributions"  # the variable that says which of several dicts a candidate is of
+SWITCH = "param_distributions"  # the variable that selects one of several dicts for a candidate
 
 Candidate = dict[str, Presented]  # parameters of the estimator
 
@@ -34,8 +34,8 @@ Candidate = dict[str, Presented]  # parameters of the estimator
 class BostructSearchCV(BaseSearchCV):
     """Search the parameters of an estimator by cross-validation, with candidates chosen by a model of the scores.
 
-    Parameters and attributes are those of `sklearn.model_selection.RandomizedSearchCV`, and `method`. The additional
-    attribute `search_result_` is the `bostruct.Result` of the search.
+    Parameters and attributes are the same as in `sklearn.model_selection.RandomizedSearchCV`, plus the parameter
+    `method` and the attribute `search_result_`, the `bostruct.Result` of the search.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class BostructSearchCV(BaseSearchCV):
     method : str or Searcher, default "auto"
         The name of a method of bostruct, or a searcher.
     scoring : object, optional
-        As in scikit-learn. The search maximizes the score; of several scores the one that `refit` names, or the first
-        if `refit` is a function.
+        As in scikit-learn. The search maximizes the score. If there are several scores, it maximizes the score that
+        `refit` names, or the first score if `refit` is a function.
     n_jobs : int, optional
         Number of folds evaluated in parallel. If it exceeds the number of folds, several candidates are suggested at a
-        time, each with those before it running.
+        time; the earlier ones count as running.
     refit, cv, verbose, pre_dispatch, return_train_score
         As in scikit-learn.
     random_state : object, optional
@@ -114,7 +114,7 @@ class BostructSearchCV(BaseSearchCV):
     def _run_search(  # type: ignore[override]  # callbacks are passed to searches that take them
         self, evaluate_candidates: Callable[[list[Candidate]], dict[str, Any]]
     ) -> None:
-        """Ask for candidates, have them evaluated and tell the scores, until there are `n_iter`."""
+        """Ask for candidates, evaluate them and tell the scores, until there are `n_iter`."""
         grid = CandidateSpace(self.param_distributions)
         if grid.space is None:
             if self.n_iter > 1:
@@ -124,7 +124,7 @@ class BostructSearchCV(BaseSearchCV):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         n_together = math.ceil(effective_n_jobs(self.n_jobs) / self.n_splits_)  # type: ignore[arg-type]  # None is the default
         study = Study(grid.space, direction="maximize", method=self.method, seed=seed)
-        self._failed: list[tuple[int, Candidate]] = []  # candidates no fit of which succeeded, and their places
+        self._failed: list[tuple[int, Candidate]] = []  # candidates whose fits all failed, and their positions
         results: dict[str, Any] = {}
         last_error: ValueError | None = None
         try:
@@ -145,18 +145,18 @@ class BostructSearchCV(BaseSearchCV):
             study.stop(f"n_iter reached ({self.n_iter})")
         except SpaceExhausted as error:
             study.stop(str(error))
-            said = f"n_iter: {study.n_finished} candidates were evaluated, fewer than {self.n_iter}: {error}"
-            warnings.warn(said, UserWarning, stacklevel=2)
+            message = f"n_iter: {study.n_finished} candidates were evaluated, fewer than {self.n_iter}: {error}"
+            warnings.warn(message, UserWarning, stacklevel=2)
         if last_error is not None and not results:
             raise last_error
-        results.update(self._format_results(*self._evaluated))  # with those that failed after the last that did not
+        results.update(self._format_results(*self._evaluated))  # includes failures after the last success
         del self._failed, self._evaluated
         self.search_result_: Result = study.result
 
     def _format_results(self, candidate_params: Any, n_splits: int, out: Any, more_results: Any = None) -> Any:
-        """Return `cv_results_`, with the candidates no fit of which succeeded in their places.
+        """Return `cv_results_`, including the candidates whose fits all failed, in order.
 
-        scikit-learn raises an error for a call in which all fits fail, though it be that of a single candidate.
+        scikit-learn raises an error if all fits of a call fail, even if the call has a single candidate.
         """
         self._evaluated = candidate_params, n_splits, out, more_results
         candidates, rows = list(candidate_params), list(out)
@@ -166,10 +166,10 @@ class BostructSearchCV(BaseSearchCV):
         return super()._format_results(candidates, n_splits, rows, more_results)
 
     def _scores(self, results: Mapping[str, Any]) -> np.ndarray[Any, Any]:
-        """Return the mean scores to maximize, one a candidate evaluated so far."""
+        """Return the mean scores to maximize, one per candidate evaluated so far."""
         names = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
         wanted = self.refit if isinstance(self.refit, str) else "score"
-        if callable(self.refit) and wanted not in names:  # it chooses among all candidates, when the search is over
+        if callable(self.refit) and wanted not in names:  # it chooses among all candidates after the search
             wanted = names[0]
         if wanted not in names:
             raise ValueError(
@@ -180,7 +180,7 @@ class BostructSearchCV(BaseSearchCV):
 
 
 def _failed_fit(like: Mapping[str, Any], error_score: float) -> dict[str, Any]:
-    """Return the record of a fit that failed, which took no time that is known, in the form of another."""
+    """Return the record of a failed fit, whose time is unknown, in the form of another record."""
     row = {**like, "fit_time": 0.0, "score_time": 0.0}
     for part in {"test_scores", "train_scores"} & row.keys():
         row[part] = dict.fromkeys(row[part], error_score) if isinstance(row[part], dict) else error_score
@@ -188,12 +188,12 @@ def _failed_fit(like: Mapping[str, Any], error_score: float) -> dict[str, Any]:
 
 
 class CandidateSpace:
-    """The space of the candidates of a search, and candidates from its points.
+    """The space of the candidates of a search, and the conversion of its points to candidates.
 
     Parameters
     ----------
     given : object
-        `param_distributions`, a dict or several.
+        `param_distributions`, a dict or a list of dicts.
 
     Raises
     ------
@@ -215,7 +215,7 @@ class CandidateSpace:
         free = [{name: v for name, v in own.items() if isinstance(v, Variable)} for own in read]
         self._dicts = _label_dicts(self._fixed)
         variables: dict[str, Variable] = {SWITCH: Categorical(self._dicts)} if len(free) > 1 else {}
-        self._names: list[dict[str, str]] = []  # of a dict: parameter -> variable
+        self._names: list[dict[str, str]] = []  # for each dict: parameter -> variable
         for i, own in enumerate(free):
             self._names.append({})
             for name, given in own.items():
@@ -227,12 +227,12 @@ class CandidateSpace:
         self.space = Space(variables) if variables else None
 
     def candidate(self, point: Mapping[str, Presented]) -> Candidate:
-        """Return a point as parameters of the estimator; of a variable that it has not there is none.
+        """Return a point as parameters of the estimator, without inactive variables.
 
         Parameters
         ----------
         point : mapping of str to Presented
-            Of the space.
+            Point of the space.
         """
         i = self._dicts.index(point[SWITCH]) if SWITCH in point else 0
         chosen = {name: point[label] for name, label in self._names[i].items() if label in point}
@@ -240,7 +240,7 @@ class CandidateSpace:
 
 
 def _label_dicts(fixed: list[dict[str, Any]]) -> list[str]:
-    """Name each dict by a parameter whose one value differs in all of them; by its number if there is none."""
+    """Name each dict by a constant parameter that differs between all dicts; by its number if there is none."""
     for name in fixed[0]:
         given = [own[name][0] for own in fixed if name in own]
         values = [str(value) if is_json_scalar(value) else type(value).__name__ for value in given]
@@ -250,7 +250,7 @@ def _label_dicts(fixed: list[dict[str, Any]]) -> list[str]:
 
 
 def _only_in(dicts: list[str], name: str, given: Variable) -> Variable:
-    """Return a variable that exists if one of some dicts counts."""
+    """Return a variable that is active if one of some dicts is selected."""
     if given.when:
         raise DomainError(f"{name}: when: expected none in a list of dicts; give one dict, with when= on its variables")
     found = type(given).from_json(given.to_json()) if not isinstance(given, Categorical) else Categorical(given.choices)
@@ -259,7 +259,7 @@ def _only_in(dicts: list[str], name: str, given: Variable) -> Variable:
 
 
 def _read_parameter_values(name: str, given: Any) -> Variable | tuple[object]:
-    """Return what a parameter may be: a variable, or its only value in a tuple."""
+    """Return the values of a parameter as a variable, or its only value in a tuple."""
     if isinstance(given, Variable):
         return given
     if hasattr(given, "rvs"):

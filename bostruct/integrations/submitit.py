@@ -1,4 +1,4 @@
-"""Jobs of submitit, for SLURM and for this machine, as futures of `concurrent.futures`."""
+"""An executor of `concurrent.futures` for jobs of submitit, on SLURM and on this machine."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class SubmititExecutor(Executor):
     """An executor whose calls are jobs of submitit; needs the extra `submitit`.
 
     jobs: an executor of submitit, such as ``submitit.AutoExecutor("logs")``, with its parameters set.
-    poll_seconds: between two looks at the jobs in flight, from 0.01. submitit itself asks SLURM at most once a minute.
+    poll_seconds: seconds between polls of the jobs in flight, from 0.01. submitit polls SLURM at most once a minute.
 
-    Each call is a job of its own, with files in the folder of `jobs`, which this process and the nodes must share.
-    Canceling a future cancels its job, while it runs too. A job that SLURM ends makes an exception of its future.
+    Each call is a separate job, with files in the folder of `jobs`, which this process and the nodes must share.
+    Canceling a future cancels its job, even while it runs. If SLURM ends a job, its future has an exception.
     On one machine submitit cancels by SIGINT, which a process that was started with `nohup` or `&` may ignore.
-    Raises TypeError for what is no executor of submitit, ValueError.
+    Raises TypeError if `jobs` is not an executor of submitit, ValueError.
     """
 
     def __init__(self, jobs: Any, poll_seconds: float = 1.0) -> None:
@@ -38,16 +38,16 @@ class SubmititExecutor(Executor):
             raise TypeError(f"jobs: expected an executor of submitit, such as AutoExecutor, got {short_repr(jobs)}")
         self._jobs = jobs
         self._poll_seconds = check_number("poll_seconds", poll_seconds, 0.01)
-        self._pending: dict[Future[Any], Any] = {}  # the job of each
+        self._pending: dict[Future[Any], Any] = {}  # future -> job
         self._changed = threading.Condition()
         self._is_shut_down = False
         self._watcher: threading.Thread | None = None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Begin a call as a job, and return its future; raise RuntimeError after `shutdown`.
+        """Start a call as a job, and return its future; raise RuntimeError after `shutdown`.
 
-        fn: function to call; it travels by cloudpickle, and so do its arguments.
-        args, kwargs: what to call it with.
+        fn: function to call; cloudpickle serializes it and its arguments.
+        args, kwargs: its arguments.
         """
         with self._changed:
             if self._is_shut_down:
@@ -62,7 +62,7 @@ class SubmititExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuse further calls.
+        """Reject further calls.
 
         wait: True to return once all jobs have ended.
         cancel_futures: True to cancel the jobs in flight.
@@ -78,7 +78,7 @@ class SubmititExecutor(Executor):
             watcher.join()
 
     def _watch(self) -> None:
-        """Look at the jobs in flight until the executor is shut down and none is left."""
+        """Poll the jobs in flight until the executor is shut down and no job is left."""
         while True:
             with self._changed:
                 while not self._pending:
@@ -87,8 +87,8 @@ class SubmititExecutor(Executor):
                     self._changed.wait()
                 pending = list(self._pending.items())
             for future, job in pending:
-                if future.done():  # by being canceled
-                    future.set_running_or_notify_cancel()  # wakes those who wait
+                if future.done():  # it was canceled
+                    future.set_running_or_notify_cancel()  # wakes waiting threads
                 elif not self._finish(future, job):
                     continue
                 del self._pending[future]
@@ -114,9 +114,9 @@ class SubmititExecutor(Executor):
 
 
 class _JobFuture(Future[Any]):
-    """The future of a job, which can be canceled until it is done, while it runs too.
+    """The future of a job, which can be canceled until it is done, even while it runs.
 
-    job: of submitit.
+    job: job of submitit.
     """
 
     def __init__(self, job: Any) -> None:

@@ -318,7 +318,7 @@ def refused_reading(case: str) -> Any:
     ("case", "words"),
     [
         ("between", r"^c: .*lies between the numbers"),
-        ("relation", r"a < f: expected two hyperparameters of numbers, or two of texts"),
+        ("relation", r"a < f: expected two hyperparameters of numbers, or two of strings"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name(case, words):

@@ -292,7 +292,7 @@ def choose_x(*choices):
     return lambda trial: trial.suggest_categorical("x", choices)
 
 
-NO_PARAMETER = r"structure\['x'\].* is no parameter of Optuna; sampler\.suggest\(trial, 'x'\) reads it"
+NO_PARAMETER = r"structure\['x'\].* is not a parameter of Optuna; sampler\.suggest\(trial, 'x'\) reads it"
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ NO_PARAMETER = r"structure\['x'\].* is no parameter of Optuna; sampler\.suggest\
             r"structure\['x'\].*expected the choices that",
         ),
         ({"structure": {"x": bo.Permutation([1, 2])}}, choose_x(1, 2), NO_PARAMETER),
-        ({"search_space": {"x": bo.Real(2, 3)}}, ask_x, "x: expected an objective that asks for what the search space"),
+        ({"search_space": {"x": bo.Real(2, 3)}}, ask_x, "x: expected an objective that uses the values of the sampler"),
         ({"method": "combo"}, ask_x, "'x'"),
     ],
     ids=["order of numbers", "other choices", "a permutation", "other values", "method"],

@@ -106,7 +106,7 @@ def test_a_trial_with_values_that_fits_no_point_is_logged_once(caplog):
     with caplog.at_level(logging.WARNING, "bostruct"):
         study.optimize(lambda trial: trial.suggest_float("x", 0, 1), 3)
     (message,) = [record.getMessage() for record in caplog.records]
-    assert message.startswith("BostructSampler: trial 0 has values, but is no data for the method: x: expected")
+    assert message.startswith("BostructSampler: trial 0 has values, but the method ignores it: x: expected")
 
 
 def test_one_sampler_keeps_studies_of_one_name_apart():

@@ -49,7 +49,7 @@ def test_a_search_space_is_a_domain_or_a_dict():
 def test_a_variable_of_the_same_choices_is_taken():
     given = bo.Ordinal([1, 5, 10])
     assert read_structured("dose", given, CategoricalDistribution([10, 1, 5])) is given
-    with pytest.raises(ValueError, match=r"expected the choices that the objective asks for, .*got \[1, 5, 10\]"):
+    with pytest.raises(ValueError, match=r"expected the choices that the objective uses, .*got \[1, 5, 10\]"):
         read_structured("dose", given, CategoricalDistribution([1, 5]))
 
 

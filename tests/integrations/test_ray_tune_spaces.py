@@ -77,7 +77,7 @@ def test_nested_names_and_single_values():
     ("domain", "why"),
     [
         (lambda: tune.grid_search([1, 2]), "v: a grid is listed, not searched; use tune.choice"),
-        (lambda: tune.sample_from(lambda: 1), "v: tune.sample_from is no search space"),
+        (lambda: tune.sample_from(lambda: 1), "v: tune.sample_from is not a search space"),
         (lambda: tune.randn(0, 1), "v: a normal distribution has no bounds"),
         (lambda: tune.choice([1, 1]), "v: Categorical: expected distinct choices"),
         (lambda: [tune.uniform(0, 1)], "v/0: a domain inside a list"),
