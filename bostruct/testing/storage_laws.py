@@ -1,4 +1,4 @@
-"""The laws of a storage back end, whose studies have one writer, or several that share them."""
+"""The laws of a storage back end, whose studies have one writer, or several that share a study."""
 
 from __future__ import annotations
 
@@ -76,18 +76,18 @@ def check_storage_bases(make: MakeStorage) -> None:
     """Check that a storage and its writer are subclasses of their bases."""
     check_part("storage", make(), Storage)
     writer = check_part("storage: its writer", make().begin(STUDY)[1], StudyWriter)
-    assert writer.lost is None, f"lost is None as long as the storage is there: got {writer.lost!r}"
+    assert writer.lost is None, f"lost is None as long as the storage exists: got {writer.lost!r}"
     writer.check_place()
     writer.close()
 
 
 def check_place_names(make: MakeStorage) -> None:
-    """Check that a storage with a study has a name for messages and is where it reports to be."""
-    label, where = make().label, make().where
+    """Check that a storage with a study has a label for messages, and a location that exists."""
+    label, location = make().label, make().where
     is_text = isinstance(label, str) and label != ""
-    assert is_text, f"label is a text that messages can show: got {label!r}"
-    is_there = where is None or (isinstance(where, str) and ("://" in where or os.path.exists(where)))
-    assert is_there, f"where is a path that is there, a URL, or None: got {where!r}"
+    assert is_text, f"label is a non-empty string for messages: got {label!r}"
+    is_there = location is None or (isinstance(location, str) and ("://" in location or os.path.exists(location)))
+    assert is_there, f"where is an existing path, a URL, or None: got {location!r}"
 
 
 def check_closed(make: MakeStorage) -> None:
@@ -101,8 +101,8 @@ def check_closed(make: MakeStorage) -> None:
         "a closed writer updates": lambda: writer.update(_complete_row(_running(0), Outcome((1.0,)), 0)),
     }
     for what, step in steps.items():
-        assert is_raised(StorageError, step), f"StorageError is raised where {what}"
-        assert make().read("closed") == before, f"nothing changes where {what}"
+        assert is_raised(StorageError, step), f"StorageError is raised if {what}"
+        assert make().read("closed") == before, f"nothing changes if {what}"
 
 
 def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
@@ -113,33 +113,33 @@ def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
     lose()
     steps = {
         "check_place": writer.check_place,
-        "check_place of the base, which reads lost,": lambda: StudyWriter.check_place(writer),
+        "check_place of the base class, which reads lost,": lambda: StudyWriter.check_place(writer),
         "insert": lambda: writer.insert(_running(1)),
         "update": lambda: writer.update(_complete_row(_running(0), Outcome((1.0,)), 0)),
     }
     for name, step in steps.items():
-        law = f"{name} raises StorageLost once what was opened is not in its place any more"
+        law = f"{name} raises StorageLost once the opened storage is not in its place any more"
         assert is_raised(StorageLost, step), law
-    assert isinstance(writer.lost, StorageLost), f"lost says why nothing is written any more: got {writer.lost!r}"
+    assert isinstance(writer.lost, StorageLost), f"lost is the reason why nothing is written: got {writer.lost!r}"
     writer.close()
 
 
 def check_round_trip(make: MakeStorage) -> None:
     """Check that written data are read back exactly: strings, numbers, outcomes, and the order of completion."""
     stored, writer = make().begin(STUDY)
-    assert stored == StoredStudy(STUDY, []), "a new study is what it was made of, without trials"
+    assert stored == StoredStudy(STUDY, []), "a new study has its given row, and no trials"
     rows = [_running(number) for number in range(len(OUTCOMES))]
     for row in rows:
         writer.insert(row, f'{{"n": {row.number}}}')
     order = (3, 0, 4, 1, 2)
-    for told, number in enumerate(order):
-        rows[number] = _complete_row(rows[number], OUTCOMES[number], told)
+    for position, number in enumerate(order):
+        rows[number] = _complete_row(rows[number], OUTCOMES[number], position)
         writer.update(rows[number]._replace(point="an update leaves the point as it is"))
     writer.close()
     found = make().read(STUDY.name)
     assert found.trials == rows, "trials are read as they were written"
     assert [row.number for row in sorted(found.trials, key=lambda row: row.told or 0)] == list(order), (
-        "the order of telling is kept"
+        "the order of completion is kept"
     )
     assert found.study == STUDY._replace(state=f'{{"n": {len(rows) - 1}}}'), "a study is read as it was written"
 
@@ -154,23 +154,23 @@ def check_steps(make: MakeStorage) -> None:
 
     first, second = _running(0), _running(1)
     writer.insert(first, "[1]")
-    assert (trials(), make().read("steps").study.state) == ([first], "[1]"), "what insert returned from is there"
+    assert (trials(), make().read("steps").study.state) == ([first], "[1]"), "an inserted trial is stored"
     writer.insert(second)
-    assert make().read("steps").study.state == "[1]", "without a new state the old one stays"
+    assert make().read("steps").study.state == "[1]", "without a new state the old state is kept"
     writer.update(first._replace(attempts=2, started=3.5))
-    assert trials() == [first._replace(attempts=2, started=3.5), second], "a trial handed out again is there"
+    assert trials() == [first._replace(attempts=2, started=3.5), second], "a restarted trial is stored"
     failed = _complete_row(first, Outcome(failed="rain"), 0)
     writer.update(failed)
-    assert trials() == [failed, second], "what update returned from is there"
+    assert trials() == [failed, second], "an updated trial is stored"
     writer.reopen(first)
     assert trials() == [first, second], "a trial that runs again has no outcome and no place in the order"
     writer.release(0, 1, 0)
     attempts = [one.attempts for one in trials()]
-    assert attempts == [0, 0], f"a trial taken back has one attempt less, however often it is named: got {attempts}"
+    assert attempts == [0, 0], f"a released trial has one attempt less, however often it is named: got {attempts}"
     added = _complete_row(_running(2), Outcome((2.0,)), 0)
     writer.insert(added)
     writer.release(2)
-    assert trials()[2] == added, "a trial that is finished cannot be taken back"
+    assert trials()[2] == added, "a finished trial cannot be released"
     writer.close()
     assert len(trials()) == 3, "closing changes no trial"
 
@@ -182,16 +182,16 @@ def check_refused_steps(make: MakeStorage) -> None:
     writer.insert(_complete_row(_running(1), Outcome((1.0,)), 0))
     before = make().read("refusals")
     steps: dict[str, Callable[[], object]] = {
-        "a trial is told twice": lambda: writer.update(_complete_row(_running(1), Outcome((2.0,)), 1)),
-        "a trial that is not there is told": lambda: writer.update(_complete_row(_running(7), Outcome((2.0,)), 1)),
+        "a trial is completed twice": lambda: writer.update(_complete_row(_running(1), Outcome((2.0,)), 1)),
+        "a missing trial is completed": lambda: writer.update(_complete_row(_running(7), Outcome((2.0,)), 1)),
         "a trial that has not failed runs again": lambda: writer.reopen(_running(1)),
         "a number is used twice": lambda: writer.insert(_running(0), "[9]"),
-        "a study that is not there is read": lambda: make().read("nowhere"),
+        "a missing study is read": lambda: make().read("nowhere"),
         "one of several studies is read without a name": lambda: make().read(None),
     }
     for what, step in steps.items():
-        assert is_raised(StorageError, step), f"StorageError is raised where {what}"
-        assert make().read("refusals") == before, f"nothing changes where {what}"
+        assert is_raised(StorageError, step), f"StorageError is raised if {what}"
+        assert make().read("refusals") == before, f"nothing changes if {what}"
     writer.close()
 
 
@@ -204,10 +204,10 @@ def check_writers(make: MakeStorage) -> None:
     writer.insert(_running(0))
     writer.close()
     writer.close()
-    assert not writer.is_open, "a writer that was closed is not open"
+    assert not writer.is_open, "a closed writer is not open"
     stored, again = make().begin(row._replace(domain="{}", seed=0))
     again.close()
-    assert stored == StoredStudy(row, [_running(0)]), "a study that is there is opened as it was made"
+    assert stored == StoredStudy(row, [_running(0)]), "an existing study is opened as it was created"
     check_sharing(make, row._replace(name="shared"))
 
 
@@ -243,7 +243,7 @@ def check_space_changes(make: MakeStorage) -> None:
     assert found.changes == (_space_change(0), _space_change(1)), (
         f"changes are read as they were written: got {found.changes}"
     )
-    assert found.study == row._replace(state="[6]"), "a change leaves the study as it was made, but for its state"
+    assert found.study == row._replace(state="[6]"), "a change of the space changes only the state of the study"
     assert found.trials == [_running(0), _running(1)], "a change of the space changes no trial"
 
 
@@ -252,14 +252,12 @@ def check_saved(make: MakeStorage) -> None:
     trials = [_complete_row(_running(0), OUTCOMES[0], 1), _running(1), _complete_row(_running(2), OUTCOMES[1], 0)]
     stored = StoredStudy(STUDY._replace(name="saved"), trials, (_space_change(1),))
     writer = make().save(stored)
-    assert make().read("saved") == stored, "a study is saved as it is"
+    assert make().read("saved") == stored, "a study is saved without changes"
     writer.update(_complete_row(_running(1), OUTCOMES[3], 2))
     writer.close()
     before = make().read("saved")
-    assert is_raised(StorageError, lambda: make().save(stored)), (
-        "StorageError is raised where a study of the name is there"
-    )
-    assert make().read("saved") == before, "a study that is there stays"
+    assert is_raised(StorageError, lambda: make().save(stored)), "StorageError is raised if the name is taken"
+    assert make().read("saved") == before, "save does not replace an existing study"
 
 
 def check_removed(make: MakeStorage) -> None:
@@ -276,21 +274,21 @@ def check_removed(make: MakeStorage) -> None:
         assert is_raised(StudyLocked, change), "StudyLocked is raised if a study is open for writing"
     writer.close()
     for change in (lambda: make().rename("removed", "kept"), lambda: make().delete("renamed")):
-        assert is_raised(StorageError, change), "StorageError is raised if a name is taken, or is not there"
-    assert names() == {"removed", "kept"}, "what was refused changes nothing"
+        assert is_raised(StorageError, change), "StorageError is raised if a name is taken, or does not exist"
+    assert names() == {"removed", "kept"}, "a rejected call changes nothing"
     make().rename("removed", "renamed")
-    assert names() == {"renamed", "kept"}, "a renamed study has its new name alone"
+    assert names() == {"renamed", "kept"}, "a renamed study has only its new name"
     expected, found = StoredStudy(row._replace(name="renamed"), [_running(0)]), make().read("renamed")
-    assert found == expected, f"a renamed study is as before: got {found}, expected {expected}"
+    assert found == expected, f"renaming changes nothing else: got {found}, expected {expected}"
     goals = dump(parse(row.goals) | {"objective_name": ["loss"]})
     make().change_goals("renamed", goals)
     expected, found = StoredStudy(row._replace(name="renamed", goals=goals), [_running(0)]), make().read("renamed")
-    assert found == expected, f"a study with other goals is as before: got {found}, expected {expected}"
+    assert found == expected, f"change_goals changes nothing else: got {found}, expected {expected}"
     make().delete("renamed")
     assert names() == {"kept"}, "a deleted study is gone, and others stay"
     stored, writer = make().begin(row)
     writer.close()
-    assert stored.trials == [], "a study of the name of a deleted one has no trials"
+    assert stored.trials == [], "a new study with the name of a deleted study has no trials"
 
 
 def check_storage_defaults(make: MakeStorage) -> None:
@@ -302,14 +300,14 @@ def check_storage_defaults(make: MakeStorage) -> None:
     failed = _complete_row(_running(0), Outcome(failed="rain"), 0)
     StudyWriter.update(with_base, failed)
     with_own.update(failed)
-    _agree(make, "update changes what the base changes")
+    _agree(make, "update agrees with the base class")
     StudyWriter.reopen(with_base, _running(0))
     with_own.reopen(_running(0))
-    _agree(make, "reopen changes what the base changes")
+    _agree(make, "reopen agrees with the base class")
     with_base.close()
-    others, news = with_own.find_dead_writers({"nobody"}), with_own.poll()
-    assert others == StudyWriter.find_dead_writers(with_own, {"nobody"}), f"who is not there is gone: got {others}"
-    assert news is None or not news.trials, f"there are no news as long as nobody else writes: got {news}"
+    others, changes = with_own.find_dead_writers({"nobody"}), with_own.poll()
+    assert others == StudyWriter.find_dead_writers(with_own, {"nobody"}), f"an unknown writer is dead: got {others}"
+    assert changes is None or not changes.trials, f"poll returns only changes of other writers: got {changes}"
     present = make().find_writers()
     is_present = present is None or with_own.owner in present
     assert is_present, f"find_writers names the writer {with_own.owner!r}, or returns None: got {present}"
@@ -326,16 +324,16 @@ def _agree(make: MakeStorage, law: str) -> None:
 
 
 def _check_revisions(make: MakeStorage, writer: StudyWriter) -> None:
-    def look() -> tuple[object, object]:
+    def find() -> tuple[object, object]:
         return make().find_revisions(), Storage.find_revisions(make())
 
-    before = look()
-    assert look() == before, "find_revisions returns the same as long as nothing is written"
+    before = find()
+    assert find() == before, "find_revisions returns the same as long as nothing is written"
     sleep(TICK_SECONDS)
     writer.release(1)
-    after = look()
-    assert after[1] != before[1], "what is written is read"
-    assert after[0] != before[0], f"find_revisions returns something else once anything was written: got {after[0]}"
+    after = find()
+    assert after[1] != before[1], "written data are read"
+    assert after[0] != before[0], f"find_revisions changes after each write: got {after[0]}"
 
 
 LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
@@ -350,7 +348,7 @@ LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
     ("change_space", check_space_changes),
     ("save", check_saved),
     ("delete rename change_goals", check_removed),
-    ("update reopen look find_dead_writers find_writers find_revisions", check_storage_defaults),
+    ("update reopen poll find_dead_writers find_writers find_revisions", check_storage_defaults),
 )  # the members that a law tests, and the law
 
 
@@ -362,8 +360,8 @@ def _space_change(number: int) -> SpaceChange:
     return SpaceChange('{"domain": "space"}', STUDY.method, "[]", number, '{"0": "a: why"}', 1e9 + number / 3, "0.0.1")
 
 
-def _complete_row(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
-    return row._replace(outcome=outcome, finished=2e9 + told / 7, told=told)
+def _complete_row(row: TrialRow, outcome: Outcome, position: int) -> TrialRow:
+    return row._replace(outcome=outcome, finished=2e9 + position / 7, told=position)
 
 
 def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
@@ -381,100 +379,100 @@ def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
         except StudyLocked:
             return
         _check_owners(first, second)
-        _check_news(first, second)
-        _check_steps(first, second, lambda: make().read(row.name).trials)
-        _check_deciding(first, second)
-        _check_gone(first, second, begin)
+        _check_remote_changes(first, second)
+        _check_transactions(first, second, lambda: make().read(row.name).trials)
+        _check_ask_lock(first, second)
+        _check_dead_writers(first, second, begin)
 
 
 class Interruption(Exception):
     """An error that ends a transaction before its commit."""
 
 
-def _check_gone(first: StudyWriter, second: StudyWriter, begin: Callable[[], StudyWriter]) -> None:
-    mine, gone = _owner_of(first), _owner_of(second)
+def _check_dead_writers(first: StudyWriter, second: StudyWriter, begin: Callable[[], StudyWriter]) -> None:
+    mine, closed = _owner_of(first), _owner_of(second)
     second.close()
-    assert first.find_dead_writers({gone, mine}) == {gone}, "a writer that has closed is gone, and no other"
+    assert first.find_dead_writers({closed, mine}) == {closed}, "a closed writer is dead, an open writer is not"
     again = begin()
-    assert first.find_dead_writers({_owner_of(again)}) == set(), "a writer that came later is there"
+    assert first.find_dead_writers({_owner_of(again)}) == set(), "a writer that was opened later is not dead"
     again.close()
 
 
 def _check_owners(first: StudyWriter, second: StudyWriter) -> None:
     names = _owner_of(first), _owner_of(second)
-    assert len({*names}) == 2, f"each writer has a name of its own: got {first.owner!r} twice"
+    assert len({*names}) == 2, f"each writer has a different name: got {first.owner!r} twice"
     for writer in (first, second):
-        gone = writer.find_dead_writers({*names, "nobody", "../" * 9 + "etc/passwd", ""})
-        assert gone == {"nobody", "../" * 9 + "etc/passwd", ""}, f"who is there is not gone, all others are: got {gone}"
+        dead = writer.find_dead_writers({*names, "nobody", "../" * 9 + "etc/passwd", ""})
+        assert dead == {"nobody", "../" * 9 + "etc/passwd", ""}, f"all but the open writers are dead: got {dead}"
 
 
 def _owner_of(writer: StudyWriter) -> str:
-    law = "a second writer is refused with StudyLocked, or shares the study: it needs a name as its owner, got None"
+    law = "a second writer raises StudyLocked, or shares the study: then its owner is a name, got None"
     assert writer.owner is not None, law
     return writer.owner
 
 
-def _check_news(first: StudyWriter, second: StudyWriter) -> None:
+def _check_remote_changes(first: StudyWriter, second: StudyWriter) -> None:
     trial = TrialRow(0, '{"a": 0}', "{}", 1e9, 1, owner=first.owner)
     first.insert(trial, '["new"]')
-    assert first.poll() == RemoteChanges([], '["new"]', 0), "what a writer wrote is no news to it"
-    _expect(second.poll(), [trial], "what another wrote is news")
-    _expect(second.poll(), [], "news are told once")
-    told = trial._replace(outcome=Outcome(failed="rain"), finished=2e9, told=0, owner=None)
-    second.update(told)
-    added = told._replace(number=1, told=1)
+    assert first.poll() == RemoteChanges([], '["new"]', 0), "poll omits changes by the writer itself"
+    _expect(second.poll(), [trial], "poll returns changes by other writers")
+    _expect(second.poll(), [], "poll returns each change once")
+    failed = trial._replace(outcome=Outcome(failed="rain"), finished=2e9, told=0, owner=None)
+    second.update(failed)
+    added = failed._replace(number=1, told=1)
     second.insert(added)
-    _expect(first.poll(), [told, added], "news hold each trial once, as it is now, by number")
+    _expect(first.poll(), [failed, added], "poll returns the current state of each changed trial once, by number")
     first.reopen(trial)
     first.release(0)
-    _expect(second.poll(), [trial._replace(attempts=0, owner=None)], "a trial that is taken back has no owner")
+    _expect(second.poll(), [trial._replace(attempts=0, owner=None)], "a released trial has no owner")
 
 
-def _check_steps(first: StudyWriter, second: StudyWriter, read: Callable[[], list[TrialRow]]) -> None:
+def _check_transactions(first: StudyWriter, second: StudyWriter, read: Callable[[], list[TrialRow]]) -> None:
     before, waiting = read(), read()[0]
     taken = waiting._replace(owner=first.owner, attempts=1)
     second.insert(later := TrialRow(2, "{}", "{}", 1e9, 1, owner=second.owner))
     for _ in range(2):
         try:
-            with first.changing() as news:
-                _expect(news, [later], "a step begins with the news, again after one that was not done")
+            with first.changing() as changes:
+                _expect(changes, [later], "a transaction starts with remote changes, again after a rollback")
                 first.update(taken)
                 first.insert(TrialRow(3, "{}", "{}", 1e9, 1))
                 raise Interruption
         except Interruption:
-            assert read() == [*before, later], "a step that raises changes nothing"
-    with first.changing() as news:
-        _expect(news, [later], "a step begins with the news")
+            assert read() == [*before, later], "a transaction that raises changes nothing"
+    with first.changing() as changes:
+        _expect(changes, [later], "a transaction starts with remote changes")
         first.update(taken)
         first.insert(last := TrialRow(3, "{}", "{}", 1e9, 1))
-        assert read() == [*before, later], "nobody sees a part of a step"
-    assert read() == [taken, *before[1:], later, last], "a step is there once it is done"
-    _expect(first.poll(), [], "what a writer wrote in a step is no news to it")
-    _expect(second.poll(), [taken, last], "what another wrote in a step is news")
+        assert read() == [*before, later], "other writers do not see a part of a transaction"
+    assert read() == [taken, *before[1:], later, last], "a committed transaction is stored"
+    _expect(first.poll(), [], "poll omits transactions of the writer itself")
+    _expect(second.poll(), [taken, last], "poll returns transactions of other writers")
 
 
-def _check_deciding(first: StudyWriter, second: StudyWriter) -> None:
-    decided = threading.Event()
+def _check_ask_lock(first: StudyWriter, second: StudyWriter) -> None:
+    acquired = threading.Event()
     failed: list[BaseException] = []
 
-    def decide() -> None:
+    def acquire() -> None:
         try:
             with second.ask_lock():
-                decided.set()
+                acquired.set()
         except BaseException as error:
             failed.append(error)
 
-    thread = threading.Thread(target=decide, daemon=True)
+    thread = threading.Thread(target=acquire, daemon=True)
     with first.ask_lock():
         with first.ask_lock():
             thread.start()
-        assert not decided.wait(BLOCKED_SECONDS), "a writer waits while another decides"
+        assert not acquired.wait(BLOCKED_SECONDS), "a writer waits while another writer has the ask lock"
         second.update(TrialRow(2, "{}", '{"told": "meanwhile"}', 1e9, 1, owner=second.owner))
-    assert decided.wait(PATIENCE_SECONDS), f"a writer goes on once no other decides: {failed}"
+    assert acquired.wait(PATIENCE_SECONDS), f"a writer continues once the ask lock is free: {failed}"
     thread.join()
 
 
-def _expect(news: RemoteChanges | None, trials: list[TrialRow], law: str) -> None:
-    assert isinstance(news, RemoteChanges), f"news are a RemoteChanges: got {type(news).__name__}"
-    found: list[Any] = list(news.trials)
+def _expect(changes: RemoteChanges | None, trials: list[TrialRow], law: str) -> None:
+    assert isinstance(changes, RemoteChanges), f"poll returns RemoteChanges: got {type(changes).__name__}"
+    found: list[Any] = list(changes.trials)
     assert found == trials, f"{law}: got {found}, expected {trials}"

@@ -51,15 +51,15 @@ def hear_oneself(writer: SqliteWriter, *given: Any) -> None:
 
 
 FAULTS: dict[str, tuple[str, Any, str]] = {
-    "decides alone": ("ask_lock", decide_alone, "a writer waits while another decides"),
-    "keeps parts": ("changing", keep_parts, "a step that raises changes nothing"),
-    "one name for all": ("owner", "somebody", "each writer has a name of its own"),
-    "nobody is gone": ("find_dead_writers", lambda *_: set(), "who is there is not gone, all others are"),
-    "all are gone": ("find_dead_writers", lambda _, owners: set(owners), "who is there is not gone, all others are"),
-    "tells news again": ("poll", repeat_news, "what a writer wrote is no news to it|news are told once"),
-    "hears itself": ("insert", hear_oneself, "what a writer wrote is no news to it"),
-    "no news": ("poll", lambda writer: poll(writer)._replace(trials=[]), "what another wrote is news"),
-    "forgets news": ("changing", forget_news, "a step begins with the news, again after one that was not done"),
+    "decides alone": ("ask_lock", decide_alone, "a writer waits while another writer has the ask lock"),
+    "keeps parts": ("changing", keep_parts, "a transaction that raises changes nothing"),
+    "one name for all": ("owner", "somebody", "each writer has a different name"),
+    "nobody is gone": ("find_dead_writers", lambda *_: set(), "all but the open writers are dead"),
+    "all are gone": ("find_dead_writers", lambda _, owners: set(owners), "all but the open writers are dead"),
+    "tells news again": ("poll", repeat_news, "poll omits changes by the writer itself|poll returns each change once"),
+    "hears itself": ("insert", hear_oneself, "poll omits changes by the writer itself"),
+    "no news": ("poll", lambda writer: poll(writer)._replace(trials=[]), "poll returns changes by other writers"),
+    "forgets news": ("changing", forget_news, "a transaction starts with remote changes, again after a rollback"),
 }
 
 

@@ -211,22 +211,22 @@ def test_the_faultless_pass() -> None:
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("has no label", "label is a text that messages can show: got None"),
-        ("is at a number", "where is a path that is there, a URL, or None: got 7"),
-        ("is nowhere", "where is a path that is there, a URL, or None: got '/nowhere/runs'"),
+        ("has no label", "label is a non-empty string for messages: got None"),
+        ("is at a number", "where is an existing path, a URL, or None: got 7"),
+        ("is nowhere", "where is an existing path, a URL, or None: got '/nowhere/runs'"),
         ("lists seeds as floats", "studies lists what read returns: got StudyRow"),
-        ("counts a number twice", r"a trial taken back has one attempt less, however often it is named: got \[-1, 0\]"),
-        ("writes when closed", "StorageError is raised where a closed writer inserts"),
+        ("counts a number twice", r"a released trial has one attempt less, however often it is named: got \[-1, 0\]"),
+        ("writes when closed", "StorageError is raised if a closed writer inserts"),
         ("forgets changes", "changes are read as they were written: got"),
         ("lacks a method of its writer", r".* its writer: expected a bostruct.storage.StudyWriter \(subclass"),
-        ("updates otherwise", "update changes what the base changes: got"),
-        ("reopens otherwise", "reopen changes what the base changes: got"),
-        ("tells its own news", "there are no news as long as nobody else writes: got"),
-        ("finds nobody gone", "who is not there is gone: got set"),
+        ("updates otherwise", "update agrees with the base class: got"),
+        ("reopens otherwise", "reopen agrees with the base class: got"),
+        ("tells its own news", "poll returns only changes of other writers: got"),
+        ("finds nobody gone", "an unknown writer is dead: got set"),
         ("knows no writer", "find_writers names the writer None, or returns None: got frozenset"),
         ("keeps writers", "find_writers leaves out a writer that has closed: got frozenset"),
         ("always changes", "find_revisions returns the same as long as nothing is written"),
-        ("never changes", "find_revisions returns something else once anything was written: got 0"),
+        ("never changes", "find_revisions changes after each write: got 0"),
     ],
 )
 def test_a_fault_is_named(fault: str, says: str) -> None:
@@ -268,5 +268,5 @@ def test_every_member_of_a_base_has_a_law(base: type) -> None:
 
 def test_a_writer_that_does_not_look_where_it_writes_fails() -> None:
     faulty = Faulty("none")
-    with pytest.raises(AssertionError, match=r"^Faulty: check_place raises StorageLost once what was opened"):
+    with pytest.raises(AssertionError, match=r"^Faulty: check_place raises StorageLost once the opened"):
         check_storage(lambda: faulty, lambda: None)
