@@ -1,4 +1,4 @@
-"""Conformance checks for extensions: each function tests a part of your own and raises AssertionError.
+"""Conformance checks for extensions: each function tests a custom part and raises AssertionError.
 
 The message states the law that the part violates. No test framework is needed.
 """

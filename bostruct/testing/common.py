@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from unittest.mock import patch
 
 import numpy as np
-import sklearn.ensemble  # noqa: F401  it draws from the global generator, and SciPy does, while they are imported
+import sklearn.ensemble  # noqa: F401  importing it, or SciPy, draws from the global generator
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, Batch, BostructError, Domain, Json, Point, SpaceExhausted
@@ -29,7 +29,7 @@ FORM_ERRORS = (TypeError, AttributeError, LookupError, ValueError, ArithmeticErr
 
 
 class SingleChangesPair(NamedTuple):
-    """The same points twice. changes: as the domain lists neighborhoods. rows: as an ordinary batch."""
+    """The same points twice: `changes` is a batch of neighborhoods as the domain lists them, `rows` a plain batch."""
 
     changes: Batch
     rows: Batch
@@ -49,7 +49,7 @@ def read_back(data: Json) -> Json:
     try:
         return json.loads(json.dumps(data, allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise AssertionError(f"what goes to disk is plain JSON: {error}, got {short_repr(data)}") from error
+        raise AssertionError(f"stored data are plain JSON: {error}, got {short_repr(data)}") from error
 
 
 def copy_batch(domain: Domain, xs: Batch) -> Batch:
@@ -58,9 +58,9 @@ def copy_batch(domain: Domain, xs: Batch) -> Batch:
 
 
 def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generator) -> SingleChangesPair | None:
-    """Return neighbors of points as their domain lists them, and as a batch; None if a domain lists none.
+    """Return neighbors of points as their domain lists them, and as a plain batch; None if a domain lists none.
 
-    most: neighbors of each point, at least 1.
+    most: maximum number of neighbors of each point, at least 1.
     rng: random number generator.
     """
     local = domain.traits.local
@@ -82,8 +82,8 @@ def assert_close(found: Any, expected: Any, tolerance: float, law: str) -> None:
     if is_close.all():
         return
     place = tuple(int(i) for i in np.argwhere(~is_close)[0])
-    where = f" at {place}, the first of {int((~is_close).sum())} numbers that differ" if place else ""
-    raise AssertionError(f"{law}: expected {theirs[place]}, got {ours[place]}{where}")
+    position = f" at {place}, the first of {int((~is_close).sum())} numbers that differ" if place else ""
+    raise AssertionError(f"{law}: expected {theirs[place]}, got {ours[place]}{position}")
 
 
 def check_defaults(
@@ -97,7 +97,7 @@ def check_defaults(
         default = getattr(base, name)
         if getattr(type(part), name) is not default:
             for found, expected in zip(call(getattr(part, name)), call(functools.partial(default, part)), strict=True):
-                assert_close(found, expected, tolerance, f"{name} does what its default in {base.__name__} does")
+                assert_close(found, expected, tolerance, f"{name} agrees with its default in {base.__name__}")
 
 
 def check_array(found: Any, n_dimensions: int, law: str) -> Array:
@@ -165,10 +165,10 @@ def _locate_error(error: Exception) -> str:
     laws = __file__.rpartition("common.py")[0]
     last = max((i for i, step in enumerate(steps) if step.filename.startswith(laws)), default=0)
     step, called = steps[last], steps[last + 1 : last + 2]
-    who = f"{called[0].name} raised" if called else "what came has another form than the contract says,"
-    said = " ".join(str(error).split())
-    doing = linecache.getline(step.filename, step.lineno or 0).strip()
-    return f"{who} {type(error).__name__}: {said}; the law was at `{doing}`"
+    source = f"{called[0].name} raised" if called else "a result does not have the form of the contract,"
+    message = " ".join(str(error).split())
+    line = linecache.getline(step.filename, step.lineno or 0).strip()
+    return f"{source} {type(error).__name__}: {message}; the law was at `{line}`"
 
 
 @contextlib.contextmanager
@@ -176,7 +176,7 @@ def no_global_randomness() -> Iterator[None]:
     """Make any use of the global generators of `random` and `numpy.random` fail; detect a use of torch's."""
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise AssertionError("global random state was used; draw from the generator given")
+        raise AssertionError("global random state was used; draw from the given generator")
 
     seeded = np.random.default_rng
 

@@ -46,10 +46,10 @@ from bostruct.testing.chance_laws import check_sources, check_uniform, check_uns
 from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
 
 DomainCheck: TypeAlias = Callable[[Any, Batch, np.random.Generator], None]
-SHARE_STEP = 1e-13  # below it, shares count as equal
-MOST = 300  # neighbors of a point that are compared
-MOST_LISTED = 10_000  # points of a domain that are listed
-MOST_FORMS = 60  # passed to each method
+SHARE_STEP = 1e-13  # smaller differences of shares count as equal
+MOST = 300  # maximum number of neighbors of a point that are compared
+MOST_LISTED = 10_000  # maximum number of listed points
+MOST_FORMS = 60  # maximum number of invalid forms passed to each method
 FOREIGN = (object(), None)  # not parts of any point
 FOREIGN_JSON = (None, {"no": "such part"})
 NO_POINTS = (object(), None, "no point", -1, 0.5, [], (), {}, [object()], {"no": "such part"})
@@ -131,7 +131,7 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
 def check_members(domain: object) -> None:
     """Check that a domain is a subclass of the base class, which requires the abstract members."""
     who = type(domain).__name__
-    assert isinstance(domain, Domain), f"a domain is a subclass of bostruct.contracts.Domain: {who} is none"
+    assert isinstance(domain, Domain), f"a domain is a subclass of bostruct.contracts.Domain: {who} is not"
 
 
 def check_points(domain: Domain, xs: Batch) -> None:
@@ -147,21 +147,21 @@ def check_points(domain: Domain, xs: Batch) -> None:
 def check_keys(domain: Domain, xs: Batch) -> None:
     """Check that keys are hashable, equal if and only if presented points are, and in order after a join."""
     found = keys_of(domain, domain.join(xs, domain.join(), xs))
-    assert found == keys_of(domain, xs) * 2, "keys returns one key a point, in the order of the joined batches"
+    assert found == keys_of(domain, xs) * 2, "keys returns one key per point, in the order of the joined batches"
     assert len(domain.join()) == 0, "join of no batches is the empty batch"
     for i, a in enumerate(xs):
         for j, b in enumerate(xs):
             is_same = domain.present(a) == domain.present(b)
-            assert (found[i] == found[j]) == is_same, f"keys are equal exactly where points are: {a!r}, {b!r}"
+            assert (found[i] == found[j]) == is_same, f"keys are equal if and only if points are: {a!r}, {b!r}"
             assert hash(found[i]) == hash(found[j]) or found[i] != found[j], "equal keys have equal hashes"
 
 
 def check_equality(domain: Any) -> None:
     """Check that a domain equals itself, and no object of another type."""
     who = type(domain).__name__
-    assert domain == domain, f"a domain equals itself: {who}.__eq__ says no"
+    assert domain == domain, f"a domain equals itself: {who}.__eq__ returns False"
     for other in (object(), None, domain.to_json()):
-        assert domain != other, f"a domain equals no other thing: {who}.__eq__ says that it equals {other!r}"
+        assert domain != other, f"a domain equals no object of another type: {who}.__eq__ returns True for {other!r}"
 
 
 def check_description(domain: Domain, rebuildable: bool) -> None:
@@ -169,12 +169,12 @@ def check_description(domain: Domain, rebuildable: bool) -> None:
     description = read_back(domain.to_json())
     if not rebuildable:
         refused = is_raised(DomainError, lambda: domain_from_json(description))
-        assert refused, "a description that does not hold all of the domain is refused with DomainError"
+        assert refused, "an incomplete description of a domain raises DomainError"
         return
     rebuilt = domain_from_json(description)
     assert rebuilt == domain, "the domain rebuilt from to_json is equal"
     assert rebuilt.to_json() == domain.to_json(), "the domain rebuilt from to_json has an equal description"
-    assert rebuilt.size == domain.size, "the domain rebuilt from to_json is as large"
+    assert rebuilt.size == domain.size, "the domain rebuilt from to_json has the same size"
     rows = (d.sample(3, np.random.default_rng(5)) for d in (domain, rebuilt))
     drawn = {str([domain.encode(x) for x in batch]) for batch in rows}
     assert len(drawn) == 1, "the domain rebuilt from to_json draws the same points"
@@ -195,7 +195,7 @@ def check_distances(domain: DistanceDomain, xs: Batch) -> None:
     assert np.all(own >= 0.0), "distances are at least 0"
     assert not own.diagonal().any(), "the distance of a point to itself is 0"
     rounding = 1e-7 * float(own.max())
-    assert_close(across, own[:, 1:], rounding, "distances (n, m) are those of each pair, whatever else is in the batch")
+    assert_close(across, own[:, 1:], rounding, "distances (n, m) depend only on their pair, not on other points")
     assert_close(own, own.T, rounding, "distances are symmetric")
 
 
@@ -216,15 +216,15 @@ def check_continuous(domain: Domain, xs: Batch, rng: np.random.Generator) -> Non
     c, found = domain.n_continuous, domain.shares(xs)
     assert found.shape == (len(xs), c), f"shares are (m, c): expected {(len(xs), c)}, got {found.shape}"
     lacks = np.isnan(found)
-    assert np.all(lacks | ((found >= 0.0) & (found <= 1.0))), "shares are in [0, 1], or NaN where a point lacks one"
+    assert np.all(lacks | ((found >= 0.0) & (found <= 1.0))), "shares are in [0, 1], or NaN if inactive"
     back = domain.with_shares(xs, found)  # large integers on a logarithmic scale are closer than floats can express
     assert_close(domain.shares(back), found, SHARE_STEP, "a point with its own shares has these shares")
     moved = domain.with_shares(xs, rng.random(found.shape))
     again = domain.with_shares(xs, domain.shares(moved))
     assert_close(domain.shares(again), domain.shares(moved), SHARE_STEP, "with_shares is the inverse of shares")
     same_rest = domain.with_shares(moved, found)
-    assert keys_of(domain, same_rest) == keys_of(domain, back), "with_shares changes nothing but the shares"
-    assert _listed_choices(domain, moved) == _listed_choices(domain, xs), "with_shares changes nothing but the shares"
+    assert keys_of(domain, same_rest) == keys_of(domain, back), "with_shares changes only the shares"
+    assert _listed_choices(domain, moved) == _listed_choices(domain, xs), "with_shares changes only the shares"
     if (local := domain.traits.local) is not None:
         near, of = local.sample_discrete_neighborhoods(xs, 10, rng)
         assert np.all(np.diff(of) >= 0), "sample_discrete_neighborhoods lists the neighbors point by point"
@@ -234,9 +234,7 @@ def check_continuous(domain: Domain, xs: Batch, rng: np.random.Generator) -> Non
     for end in (0.0, 1.0) if domain.polytopes(xs) is None else ():
         at_end = domain.shares(domain.with_shares(xs, np.full(found.shape, end)))
         ends = np.where(lacks, np.nan, end)
-        assert_close(
-            at_end, ends, 1e-9, "shares of 0 and 1 are the ends of the range, where a point has the coordinate"
-        )
+        assert_close(at_end, ends, 1e-9, "shares of 0 and 1 are the ends of the range, if the coordinate is active")
 
 
 def _listed_choices(domain: Domain, xs: Batch) -> list[dict[str, float]]:
@@ -252,9 +250,9 @@ def _is_uneven(domain: Domain) -> bool:
 
 
 def check_refusals(domain: Domain, xs: Batch, points: Batch | None = None) -> None:
-    """Check that `parse` and `check` raise PointError for invalid points, and that JSON never decodes to one.
+    """Check that `parse` and `check` raise PointError for invalid points, and that `decode` never returns one.
 
-    xs: some of its points, at least one.
+    xs: some points of the domain, at least one.
 
     The inputs are objects of other types, and the first points with one part replaced, missing or repeated.
     """
@@ -285,7 +283,7 @@ def _check_refused_form(
     refusal: type[Exception] | tuple[type[Exception], ...],
     known: Set[Any] | None,
 ) -> None:
-    law = f"{type(domain).__name__}.{method} refuses what is no point, {short_repr(form)}"
+    law = f"{type(domain).__name__}.{method} rejects an invalid point, {short_repr(form)}"
     if method != "decode":
         law += ", with PointError"
     try:
@@ -301,7 +299,7 @@ def _check_refused_form(
 
 
 def _is_valid_point(domain: Domain, x: Point, known: Set[Any] | None) -> bool:
-    """Return whether an accepted object is a point: a known one, or one whose round trips succeed."""
+    """Return whether an accepted object is a point: a known point, or a point whose round trips succeed."""
     try:
         domain.check(x)
         if known is not None:

@@ -10,9 +10,9 @@ from bostruct.checks import check_part
 from bostruct.contracts import AcquisitionFunction, Array, Batch, Domain, Kernel, Posterior, Prediction, Score
 from bostruct.testing.common import assert_close
 
-STEP = 1e-5  # of a share, on either side
-TOLERANCE = 1e-6  # relative to the largest slope and the largest value: error of finite differences
-INSIDE = (0.01, 0.99)  # shares at which slopes are measured
+STEP = 1e-5  # change of a share, on either side
+TOLERANCE = 1e-6  # relative to the largest derivative and the largest value: error of finite differences
+INSIDE = (0.01, 0.99)  # shares at which derivatives are measured
 
 
 def check_input_gradient(
@@ -29,10 +29,10 @@ def check_input_gradient(
     shares = domain.shares(xs)
     expected = kernel.gram(theta, kernel.prepare(xs, ys))
     rounding = 1e-9 * float(np.max(np.abs(expected)))
-    assert_close(varied(shares)[0], expected, rounding, "the kernel at a point's own shares is that of the point")
+    assert_close(varied(shares)[0], expected, rounding, "input_vjp at a point's own shares returns gram")
     moved = domain.with_shares(xs, rng.random(shares.shape))
     there = kernel.gram(theta, kernel.prepare(moved, ys))
-    assert_close(varied(domain.shares(moved))[0], there, rounding, "the kernel at shares is that of the points there")
+    assert_close(varied(domain.shares(moved))[0], there, rounding, "input_vjp at shares returns gram of their points")
     diag = kernel.diag(theta, xs)
     assert_close(kernel.diag(theta, moved), diag, rounding, "k(x, x) does not depend on shares")
     cotangent = rng.normal(size=expected.shape)
@@ -41,19 +41,19 @@ def check_input_gradient(
         gram, pullback = varied(at)
         return np.sum(cotangent * gram, axis=1), pullback(cotangent)
 
-    check_slopes(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a kernel")
+    check_gradient(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a kernel")
 
 
 def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that predictions at shares equal those at their points, and that the pullback is their gradient."""
+    """Check that predictions at shares equal predictions at their points, and that the pullback is the gradient."""
     varied, shares = posterior.input_vjp(xs), domain.shares(xs)
     assert varied is not None, "a posterior has a gradient in the continuous coordinates: input_vjp returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
     for points in (xs, moved):
         expected, found = posterior.predict(points), varied(domain.shares(points))[0]
         scale = float(expected.variance.max())
-        assert_close(found.mean, expected.mean, 1e-7 * np.sqrt(scale), "the mean at shares is that of the points there")
-        assert_close(found.variance, expected.variance, 1e-7 * scale, "the variance at shares is that of the points")
+        assert_close(found.mean, expected.mean, 1e-7 * np.sqrt(scale), "the mean at shares matches their points")
+        assert_close(found.variance, expected.variance, 1e-7 * scale, "the variance at shares matches their points")
     of_mean, of_variance = (rng.normal(size=varied(shares)[0].mean.shape) for _ in range(2))
 
     def total(at: Array) -> tuple[Array, Array]:
@@ -61,11 +61,11 @@ def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, r
         value = np.sum(of_mean * prediction.mean + of_variance * prediction.variance, axis=0)
         return value, pullback(Prediction(of_mean, of_variance))
 
-    check_slopes(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a posterior")
+    check_gradient(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a posterior")
 
 
 def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that a score at shares equals that of their points, and that its gradient is right.
+    """Check that a score at shares equals the score of their points, and that its gradient is right.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random
     for points in (xs, moved):
         expected = score(points)
         rounding = 1e-6 * (1.0 + float(np.max(np.abs(expected))))
-        assert_close(varied(domain.shares(points))[0], expected, rounding, "the score at shares is that of the points")
-    check_slopes(varied, rng.uniform(*INSIDE, size=shares.shape), "the gradient of a score")
+        assert_close(varied(domain.shares(points))[0], expected, rounding, "the score at shares matches their points")
+    check_gradient(varied, rng.uniform(*INSIDE, size=shares.shape), "the gradient of a score")
 
 
 def check_acquisition_gradient(
@@ -102,12 +102,12 @@ def check_acquisition_gradient(
     expected = AcquisitionFunction.value_and_gradient(acquisition, prediction, incumbent)
     rounding = 1e-9 * (1.0 + float(np.max(np.abs(expected.value))))
     assert_close(found.value, expected.value, rounding, "value_and_gradient returns the acquisition value")
-    for slope, numeric in ((found.mean, expected.mean), (found.variance, expected.variance)):
+    for gradient, numeric in ((found.mean, expected.mean), (found.variance, expected.variance)):
         largest = 1.0 + float(np.max(np.abs(numeric)))
-        assert_close(slope, numeric, TOLERANCE * largest, "the derivatives of an acquisition value are its slopes")
+        assert_close(gradient, numeric, TOLERANCE * largest, "value_and_gradient returns the derivatives of the value")
 
 
-def check_slopes(function: Callable[[Array], tuple[Array, Array]], at: Array, what: str) -> None:
+def check_gradient(function: Callable[[Array], tuple[Array, Array]], at: Array, what: str) -> None:
     """Check the gradient of each of m values, which depends only on its own row, against central differences.
 
     function: (m, c) -> values (m,) and their gradients (m, c).
@@ -121,5 +121,5 @@ def check_slopes(function: Callable[[Array], tuple[Array, Array]], at: Array, wh
         numeric = (function(at + step)[0] - function(at - step)[0]) / (2.0 * STEP)
         largest = float(np.max(np.abs(numeric))) + float(np.max(np.abs(values))) * 1e-3
         assert_close(
-            gradient[:, k], numeric, 10.0 * TOLERANCE * largest + 1e-9, f"{what} in coordinate {k} is the slope"
+            gradient[:, k], numeric, 10.0 * TOLERANCE * largest + 1e-9, f"{what} in coordinate {k} is the derivative"
         )

@@ -30,15 +30,15 @@ TINY = 1e-10  # relative to the largest prior variance: tolerance of rounding
 SMALL = 64  # maximum size of a domain that is checked on all points
 MANY = 32  # points sampled from a larger domain
 DRAWS = 9  # parameters sampled to check positive semi-definiteness
-STEP = 1e-5  # of central differences
-FACTOR_ROUNDING = 1e-9  # of logarithms
+STEP = 1e-5  # step of central differences
+FACTOR_ROUNDING = 1e-9  # tolerance of logarithms
 
 
 class KernelCase(NamedTuple):
     """Points and parameters at which the laws of a kernel are checked.
 
-    theta, other: parameters (p,), and another value of each.
-    reach: their maximum distance from the initial values, above 0.
+    theta, other: parameters (p,), and another value of each parameter.
+    reach: maximum distance of the parameters from the initial values, above 0.
     """
 
     domain: Domain
@@ -84,7 +84,7 @@ def check_kernel(kernel: Kernel, domain: Domain, rng: np.random.Generator, reach
 def near_initial(kernel: Kernel, rng: np.random.Generator, reach: float) -> Array:
     """Return random parameters around their initial values (p,).
 
-    kernel: with any number of parameter blocks.
+    kernel: kernel with any number of parameter blocks.
     rng: random number generator.
     reach: the largest distance from an initial value.
     """
@@ -144,25 +144,25 @@ def check_gram(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Arra
     copy = copy_batch(domain, xs)
     for batch, kind in ((xs, "the same object"), (copy, "an equal batch that is another object")):
         own = kernel.gram(theta, kernel.prepare(xs, batch))
-        assert_close(own, gram, rounding, f"prepare(xs) is prepare(xs, ys) where ys is {kind}")
+        assert_close(own, gram, rounding, f"prepare(xs) is prepare(xs, ys) if ys is {kind}")
     assert_close(kernel.gram(theta, kernel.prepare(copy)), gram, rounding, "gram of equal points is equal")
     if not kernel.depends_on_training:
         back = kernel.gram(theta, kernel.prepare(ys, xs))
-        assert_close(back.T, across, rounding, "gram of (ys, xs) is the transpose of that of (xs, ys)")
+        assert_close(back.T, across, rounding, "gram of (ys, xs) is the transpose of gram of (xs, ys)")
     for i in range(n):
         alone = kernel.gram(theta, kernel.prepare(xs[i : i + 1], ys))
         assert_close(alone[0], across[i], rounding, f"row {i} of gram does not depend on the other rows")
     prepared = kernel.prepare(xs, ys)
     first = kernel.gram(theta, prepared)
     before = first.copy()
-    owned = "gram returns an array of the caller's own, which may be overwritten"
-    assert first.flags.writeable, f"{owned}: got one that is read-only"
+    owned = "gram returns a new array, which the caller may overwrite"
+    assert first.flags.writeable, f"{owned}: got a read-only array"
     first.fill(np.nan)
-    assert np.array_equal(kernel.gram(theta, prepared), before), f"{owned}: the next one changed with it"
+    assert np.array_equal(kernel.gram(theta, prepared), before), f"{owned}: the next array changed with it"
 
 
 def check_changes(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
-    """Check that neighbors as a domain lists them have the same kernel values as the points themselves.
+    """Check that neighborhoods as a domain lists them have the same kernel values as the points themselves.
 
     theta: (p,).
     """
@@ -176,9 +176,9 @@ def check_changes(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: A
         (pair.changes[1:], expected[1:], "a slice of single changes"),
     ):
         found = kernel.gram(theta, kernel.prepare(changes, ys))
-        assert_close(found, rows, rounding, f"gram of {kind} is gram of the points that they are")
+        assert_close(found, rows, rounding, f"gram of {kind} is gram of the changed points")
     diag = kernel.diag(theta, pair.changes)
-    assert_close(diag, kernel.diag(theta, pair.rows), rounding, "diag of single changes is that of the points")
+    assert_close(diag, kernel.diag(theta, pair.rows), rounding, "diag of single changes is diag of the points")
 
 
 def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
@@ -190,7 +190,7 @@ def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
     gram, diag = kernel.gram_and_diag(theta, xs, prepared)
     rounding = TINY * float(np.max(diag))
     assert diag.shape == (len(xs),), f"gram_and_diag returns a diagonal (n,), got {diag.shape}"
-    assert_close(gram, kernel.gram(theta, prepared), rounding, "gram_and_diag returns what gram returns")
+    assert_close(gram, kernel.gram(theta, prepared), rounding, "gram_and_diag returns the result of gram")
     own, diag = kernel.gram_and_diag(theta, ys, kernel.prepare(ys))
     assert_close(own.diagonal(), diag, rounding, "gram_and_diag of training points returns the diagonal of gram")
 
@@ -214,14 +214,14 @@ def check_single_grams(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> No
     found = None if along is None else along(ys)
     expected = np.maximum(kernel.gram(theta, kernel.prepare(xs, ys)), SINGLE_FLOOR)
     for gram, error in found or ():
-        apart = np.abs(np.asarray(gram, dtype=np.float64) - expected)
-        assert np.all(apart <= error * expected), f"single_grams is within its error {error} of gram: got {apart.max()}"
+        gap = np.abs(np.asarray(gram, dtype=np.float64) - expected)
+        assert np.all(gap <= error * expected), f"single_grams is within its error {error} of gram: got {gap.max()}"
 
 
 def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array) -> None:
     """Check that `line` equals `gram` at every coordinate and value, with and without the Gram matrix at theta.
 
-    A line overwrites the arrays that it returns; its arguments are read-only.
+    A line may overwrite the arrays that it returns; its arguments are read-only.
 
     theta: (p,).
     other: (p,), another value of each coordinate.
@@ -250,7 +250,7 @@ def check_pullback(kernel: Kernel, xs: Batch, ys: Batch | None, theta: Array, rn
     is_pair = isinstance(both, tuple) and len(both) == 2 and callable(both[1])
     assert is_pair, f"gram_and_pullback returns a matrix and a function: got {short_repr(both)}"
     gram, pullback = both
-    assert_close(gram, kernel.gram(theta, prepared), 0.0, "gram_and_pullback returns what gram returns")
+    assert_close(gram, kernel.gram(theta, prepared), 0.0, "gram_and_pullback returns the result of gram")
     cotangent = rng.normal(size=gram.shape)
     gradient = check_array(pullback(cotangent), 1, "the pullback returns the gradient (p,)")
     assert gradient.shape == theta.shape, f"the gradient is (p,): expected {theta.shape}, got {gradient.shape}"
@@ -260,8 +260,8 @@ def check_pullback(kernel: Kernel, xs: Batch, ys: Batch | None, theta: Array, rn
         ahead, behind = (kernel.gram(_with_coordinate(theta, i, theta[i] + step), prepared) for step in (1e-5, -1e-5))
         numeric = float(np.sum(cotangent * (ahead - behind))) / 2e-5
         scale = float(np.sum(np.abs(cotangent) * np.maximum(np.abs(ahead), np.abs(behind))))
-        is_slope = abs(gradient[i] - numeric) <= 1e-6 * scale + rounding + 1e-12
-        assert is_slope, f"the gradient in coordinate {i} is the slope: expected {numeric}, got {gradient[i]}"
+        is_right = abs(gradient[i] - numeric) <= 1e-6 * scale + rounding + 1e-12
+        assert is_right, f"the gradient in coordinate {i} is the derivative: expected {numeric}, got {gradient[i]}"
 
 
 def _with_coordinate(theta: Array, i: int, value: float) -> Array:
@@ -278,7 +278,7 @@ def _check_grams(kernel: Kernel, case: KernelCase) -> None:
 def _check_defaults(kernel: Kernel, case: KernelCase) -> None:
     """Check that overridden members agree with those of the base class."""
     theta, prepared = case.theta, kernel.prepare(case.xs)
-    n_same = 1 if kernel.depends_on_training else 2  # the default has no diagonal that training points change
+    n_same = 1 if kernel.depends_on_training else 2  # the default's diagonal does not depend on training points
     cotangent = case.rng.normal(size=(len(case.xs), len(case.xs)))
     largest = float(np.max(np.abs(kernel.gram(theta, prepared))))
     calls: dict[str, Callable[[Any], Sequence[Array]]] = {
@@ -318,7 +318,7 @@ def check_factor(factor: Factor, xs: IntArray, rng: np.random.Generator) -> None
     check_array(own, 2, "log_gram is a matrix (n, n)")
     assert np.all(np.isfinite(own)), "log_gram is finite"
     assert_close(own, own.T, FACTOR_ROUNDING, "log_gram is symmetric")
-    assert_close(factor.log_gram(theta, prepared), own[:, 1:], FACTOR_ROUNDING, "log_gram is of each pair of points")
+    assert_close(factor.log_gram(theta, prepared), own[:, 1:], FACTOR_ROUNDING, "log_gram has each pair of points")
     assert_close(factor.log_diag(theta, xs), own.diagonal(), FACTOR_ROUNDING, "log_diag is the diagonal of log_gram")
     if factor.has_unit_diagonal:
         assert_close(own.diagonal(), np.zeros(len(xs)), FACTOR_ROUNDING, "a unit diagonal has logarithms of 0")
@@ -334,7 +334,7 @@ def check_factor(factor: Factor, xs: IntArray, rng: np.random.Generator) -> None
     np.put_along_axis(moved, columns, after, axis=1)
     expected = factor.log_gram(theta, factor.prepare(moved, ys)) - factor.log_gram(theta, prepared)
     found = factor.log_change(theta, factor.prepare_changes(changes, ys))
-    assert_close(found, expected, FACTOR_ROUNDING, "log_change is the difference that the changes make")
+    assert_close(found, expected, FACTOR_ROUNDING, "log_change is the difference caused by the changes")
     calls: dict[str, Callable[[Any], Sequence[Array]]] = {
         "gradient": lambda part: [part(theta, prepared, weighted)],
         "line": lambda part: [
@@ -377,8 +377,8 @@ def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, re
     is_inside = [all(math.isfinite(prior.log_density(float(one))) for one in row) for row in near]
     inside = np.append(theta[is_inside], initial)
     inside.flags.writeable = False
-    total, slope = prior.value_and_grad(inside)
-    shape = np.shape(slope)
+    total, gradient = prior.value_and_grad(inside)
+    shape = np.shape(gradient)
     assert shape == inside.shape, f"value_and_grad returns a gradient (k,): expected {inside.shape}, got {shape}"
     expected = math.fsum(prior.log_density(float(one)) for one in inside)
     rounding = 1e-9 * (1.0 + abs(expected))
@@ -386,10 +386,10 @@ def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, re
     ahead, behind = (np.array([prior.log_density(float(t) + step) for t in inside]) for step in (STEP, -STEP))
     numeric = (ahead - behind) / (2.0 * STEP)
     rounding = 1e-5 * (1.0 + float(np.max(np.abs(numeric))))
-    assert_close(slope[:-1], numeric[:-1], rounding, "the gradient of value_and_grad is the slope of log_density")
+    assert_close(gradient[:-1], numeric[:-1], rounding, "value_and_grad returns the gradient of log_density")
     if not np.all(np.isfinite(densities)):
         total, _ = prior.value_and_grad(theta)
-        assert total == -np.inf, "value_and_grad returns -inf where a parameter is outside the support"
+        assert total == -np.inf, "value_and_grad returns -inf if a parameter is outside the support"
     largest = float(np.max(np.abs(Prior.value_and_grad(prior, inside)[1][:-1]), initial=0.0))
     calls = {"value_and_grad": lambda own: [np.array(own(inside)[0]), own(inside)[1][:-1]]}
     check_defaults(prior, Prior, calls, 1e-5 * (1.0 + largest))
@@ -399,14 +399,14 @@ def _check_variables(kernel: Kernel, case: KernelCase) -> None:
     """Check that parameters and columns belong to variables by position."""
     owners, columns = kernel.parameter_variables, kernel.variable_columns
     n = len(case.theta)
-    assert len(owners) == n, f"parameter_variables has one entry a parameter: expected {n}, got {len(owners)}"
+    assert len(owners) == n, f"parameter_variables has one entry per parameter: expected {n}, got {len(owners)}"
     is_position = [one is None or (isinstance(one, int) and one >= 0) for one in owners]
     assert all(is_position), f"parameter_variables are positions of variables, or None: got {owners}"
     listed = [column for own in columns.values() for column in own]
     assert len(set(listed)) == len(listed), f"variable_columns: a column belongs to one variable: got {dict(columns)}"
 
 
-LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # for each member of the base class, and for all
+LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # for each member of the base class, and the defaults
     "parameters": lambda kernel, c: [check_prior(block.prior, c.rng, block.initial) for block in kernel.parameters],
     "gram": lambda kernel, case: check_definite(kernel, case.domain, case.rng, case.reach),
     "diag": _check_grams,

@@ -56,7 +56,7 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     posterior, state = _condition(surrogate, xs, values, first, seed)
     mean, spread = posterior.predict(xs).mean, float(np.std(values))
     is_near = np.abs(mean - np.mean(values)) <= REACH * spread
-    assert np.all(is_near), f"predictions are in the units of the observed values, {SHIFT} and around: got {mean}"
+    assert np.all(is_near), f"predictions are in the units of the observed values, around {SHIFT}: got {mean}"
     _check_training_means(posterior, domain, xs, values)
     check_posterior(posterior, domain, rng)
     learned = Learned(xs, values, seed, posterior, state)
@@ -87,16 +87,16 @@ def _condition(surrogate: Surrogate, xs: Batch, values: Array, state: State, see
     before = copy.deepcopy(state)
     with no_global_randomness():
         posterior, after, info = surrogate.condition(xs, values, state, np.random.default_rng(seed))
-    assert state == before, "condition leaves the state that it was given as it is"
+    assert state == before, "condition does not change its argument state"
     assert read_back(after) == after, "the state survives JSON"
     assert read_back(info) == info, "the info survives JSON"
     return posterior, after
 
 
 def _check_training_means(posterior: Posterior, domain: Domain, xs: Batch, values: Array) -> None:
-    """Check that the mean at the observed points is that of a prediction, unless only some points were used."""
-    for told in (xs, copy_batch(domain, xs)):
-        known, mean = posterior.find_training_means(told), posterior.predict(xs).mean
+    """Check that the mean at the observed points is the predicted mean, unless only some points were used."""
+    for observed in (xs, copy_batch(domain, xs)):
+        known, mean = posterior.find_training_means(observed), posterior.predict(xs).mean
         if known.shape == mean.shape:
             rounding = MEANS_ROUNDING * float(np.ptp(values))
             assert_close(known, mean, rounding, "find_training_means is the mean of predict")
@@ -114,8 +114,8 @@ def _check_left_out(learned: Learned) -> None:
         return
     least, most = float(np.min(learned.values)), float(np.max(learned.values))
     rounding = MEANS_ROUNDING * (most - least)
-    are_told = (held_out.values >= least - rounding) & (held_out.values <= most + rounding)
-    assert np.all(are_told), f"leave_one_out returns the observed values: got {held_out.values}"
+    are_observed = (held_out.values >= least - rounding) & (held_out.values <= most + rounding)
+    assert np.all(are_observed), f"leave_one_out returns the observed values: got {held_out.values}"
     assert len(held_out.xs) <= len(learned.xs), "leave_one_out returns a value for each observed point, or for some"
 
 
@@ -127,15 +127,15 @@ def _check_kept(surrogate: Surrogate, learned: Learned) -> None:
 
 
 def _check_unknown_noise(surrogate: Surrogate, learned: Learned) -> None:
-    told = surrogate.with_variances(np.full(len(learned.values), np.nan))
-    unknown, same = _condition(told, learned.xs, learned.values, surrogate.initial_state(), learned.seed)
-    law = "a surrogate that is told that no noise is known"
+    changed = surrogate.with_variances(np.full(len(learned.values), np.nan))
+    unknown, same = _condition(changed, learned.xs, learned.values, surrogate.initial_state(), learned.seed)
+    law = "a surrogate with_variances of NaN, unknown noise,"
     assert same == learned.state, f"{law} learns the same state"
     _assert_equal_posteriors(unknown, learned.posterior, learned.xs, f"{law} learns the same posterior")
 
 
 def _check_restored(surrogate: Surrogate, learned: Learned) -> None:
-    """Check that `restore_units` restores the units of its argument, and hardly changes values near the median."""
+    """Check that `restore_units` restores the units of its argument, finite and in the order of the means."""
     found = learned.posterior.predict(learned.xs)
     restored = surrogate.restore_units(found, learned.values)
     for array, name in zip(restored, restored._fields, strict=True):
@@ -177,7 +177,7 @@ def _check_kernels(surrogate: Surrogate, learned: Learned) -> None:
         return kernel
 
     changed = surrogate.with_kernel(note, lambda *batches: [x for batch in batches for x in batch])
-    assert (changed is None) == (not seen), "with_kernel returns None if, and only if, there is no kernel to change"
+    assert (changed is None) == (not seen), "with_kernel returns None if and only if there is no kernel to change"
     if changed is not None:
         check_part("with_kernel", changed, Surrogate)
 
@@ -219,7 +219,7 @@ def check_feasibility(feasibility: Feasibility, domain: Domain, rng: np.random.G
     """
     check_part("feasibility", feasibility, Feasibility)
     xs = domain.sample(m, rng)
-    found = check_array(feasibility.log_probability(xs), 1, "log_probability returns one logarithm for each point (m,)")
+    found = check_array(feasibility.log_probability(xs), 1, "log_probability returns a logarithm for each point (m,)")
     assert found.shape == (m,), f"log_probability returns a logarithm for each point: got {found.shape}"
     assert not np.any(np.isnan(found)), "log_probability is a number"
     assert np.all(found <= 0.0), f"log_probability is the logarithm of a probability, at most 0: got {found.max()}"
@@ -300,18 +300,18 @@ def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: 
         is_sound = np.isfinite(noise) & (noise >= 0.0)
         assert np.all(is_sound), "noise is finite and at least 0"
     assert len(posterior.outputs), "a posterior has one output or more"
-    assert_same_prediction(posterior.outputs[0].predict(xs), found, "predict is that of the first output")
+    assert_same_prediction(posterior.outputs[0].predict(xs), found, "predict is the prediction of the first output")
     if (held_out := posterior.leave_one_out()) is not None:
         shape = s, len(held_out.xs)
-        assert np.shape(held_out.values) == shape[1:], "leave_one_out returns a value for each point learned from"
+        assert np.shape(held_out.values) == shape[1:], "leave_one_out returns a value for each training point"
         for array, name in zip(held_out.prediction, found._fields, strict=True):
             assert array.shape == shape, f"the {name} of leave_one_out is (s, n): expected {shape}, got {array.shape}"
             assert np.all(np.isfinite(array)), f"the {name} of leave_one_out is finite"
         known = posterior.predict(held_out.xs).variance
         is_wider = np.all(held_out.prediction.variance >= (1.0 - ROUNDING) * known)
-        assert is_wider, "a prediction of leave_one_out is no surer than predict"
+        assert is_wider, "a variance of leave_one_out is never below the variance of predict"
     means, expected = posterior.find_training_means(xs), Posterior.find_training_means(posterior, xs)
-    law = "find_training_means of points that it was not conditioned on, as objects, are the means of screen"
+    law = "find_training_means of new points, as objects, are the means of screen"
     assert_close(means, expected, ROUNDING * largest, law)
 
 
@@ -329,7 +329,7 @@ def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.ra
     _assert_same(posterior.predict(domain.take(xs, order)), mixed, "points in another order")
     for i in range(m):
         alone = Prediction(found.mean[:, i : i + 1], found.variance[:, i : i + 1])
-        _assert_same(posterior.predict(xs[i : i + 1]), alone, "a point alone")
+        _assert_same(posterior.predict(xs[i : i + 1]), alone, "a single point")
     for array in posterior.predict(domain.take(xs, [])):
         assert array.shape == (s, 0), f"the prediction of no points is (s, 0), got {array.shape}"
     pair = sample_changes(domain, xs[:2], 10, rng)
@@ -338,7 +338,7 @@ def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.ra
 
 
 def _assert_same(found: Prediction, expected: Prediction, kind: str) -> None:
-    assert_same_prediction(found, expected, f"the prediction of {kind} is that of the points")
+    assert_same_prediction(found, expected, f"the prediction of {kind} is the prediction of the points")
 
 
 def assert_same_prediction(found: Prediction, expected: Prediction, law: str) -> None:
@@ -349,9 +349,9 @@ def assert_same_prediction(found: Prediction, expected: Prediction, law: str) ->
 
 
 def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check `BOUNDS`: `screen` and `bound` never exceed the mean of `predict`, nor fall below its variance.
+    """Check `BOUNDS`: `screen` and `bound` never exceed the mean of `predict` or fall below its variance.
 
-    The mean of `upper_bound` is never below it. The defaults of the base class are checked as well.
+    The mean of `upper_bound` is never below that mean. The defaults of the base class are checked as well.
 
     A maximizer screens all points and predicts some of them, so these calls are compared.
     """
@@ -368,10 +368,10 @@ def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random
             found = posterior.predict(domain.take(batch, some))
             positions = np.asarray(some)
             for name, (sign, (mean, variance)) in bounds.items():
-                law = f"the mean of {name} is never {'above' if sign < 0.0 else 'below'} that of predict"
+                law = f"the mean of {name} is never {'above' if sign < 0.0 else 'below'} the mean of predict"
                 assert np.all(sign * (mean[:, positions] - found.mean) >= 0.0), law
                 is_wider = variance[:, positions] >= found.variance
-                assert np.all(is_wider), f"the variance of {name} is never below that of predict"
+                assert np.all(is_wider), f"the variance of {name} is never below the variance of predict"
 
 
 def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batch) -> None:
@@ -383,20 +383,20 @@ def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batc
     before = posterior.predict(every)
     after = posterior.believe(running).predict(every)
     scale = float(before.variance.max())
-    assert_close(after.mean, before.mean, ROUNDING * np.sqrt(scale), "believing moves no mean")
-    assert np.all(after.variance <= before.variance + ROUNDING * scale), "believing widens no variance"
+    assert_close(after.mean, before.mean, ROUNDING * np.sqrt(scale), "believe changes no mean")
+    assert np.all(after.variance <= before.variance + ROUNDING * scale), "believe increases no variance"
     if posterior.covariance(running) is not None:
         own = slice(len(xs), len(every))
         is_smaller = float(after.variance[:, own].sum()) < float(before.variance[:, own].sum())
-        assert is_smaller, "believing shrinks the variance of the points believed"
-    _assert_same(posterior.predict(every), before, "a posterior that has believed points elsewhere")
+        assert is_smaller, "believe decreases the variance at its points"
+    _assert_same(posterior.predict(every), before, "a posterior whose believe was called")
     _assert_same(posterior.believe(domain.take(xs, [])).predict(every), before, "a posterior that believes no point")
 
 
 def check_covariance(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> Array:
     """Check that covariances are symmetric, positive semi-definite, and consistent with `predict`, in any order.
 
-    posterior: with covariances.
+    posterior: posterior with covariances.
 
     Returns the covariances (s, m, m).
     """
@@ -420,7 +420,7 @@ def check_covariance(posterior: Posterior, domain: Domain, xs: Batch, rng: np.ra
     pair = sample_changes(domain, xs[:2], 4, rng)
     if pair is not None:
         changed, rows = _covariance(posterior, pair.changes), _covariance(posterior, pair.rows)
-        assert_close(changed, rows, rounding, "covariances of single changes are those of the points")
+        assert_close(changed, rows, rounding, "covariances of single changes are the covariances of the points")
     return found
 
 

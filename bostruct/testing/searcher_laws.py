@@ -48,7 +48,7 @@ MakeSearcher = Callable[[Domain], Searcher]
 Objective = Callable[[Presented], float]
 
 FULL = 500  # maximum size of a domain whose points are all marked as seen
-TOLD = 12  # of them with a value
+N_OBSERVED = 12  # number of these points with a value
 MOST_JOINT = 12  # examined suggestions of one fit
 ORIGINS = ("initial", "model", "mutation", "random", "fallback")
 
@@ -106,14 +106,14 @@ def check_searcher(
         seed = int(rng.integers(2**31))
         check_settings(make_searcher, domain)
         run = partial(play, make_searcher, domain, objective)
-        alone, again = run(Schedule(n_trials, seed, asks_all=True)), run(Schedule(n_trials, seed, reload=True))
-        assert again == alone, "a run read back from JSON at every step differs from the uninterrupted one"
+        first, again = run(Schedule(n_trials, seed, asks_all=True)), run(Schedule(n_trials, seed, reload=True))
+        assert again == first, "a run read back from JSON at every step differs from the uninterrupted run"
         other = run(Schedule(n_trials, seed + 1))
-        assert [step.key for step in other] != [step.key for step in alone], "the seed makes no difference"
-        crowd = Schedule(n_trials, seed, parallel=4, fail_every=5)
-        crowded, again = run(crowd._replace(asks_all=True)), run(crowd._replace(reload=True))
-        law = "with running and failed points, a run read back from JSON differs from the uninterrupted one"
-        assert again == crowded, law
+        assert [step.key for step in other] != [step.key for step in first], "the seed makes no difference"
+        parallel = Schedule(n_trials, seed, parallel=4, fail_every=5)
+        first, again = run(parallel._replace(asks_all=True)), run(parallel._replace(reload=True))
+        law = "with running and failed points, a run read back from JSON differs from the uninterrupted run"
+        assert again == first, law
         check_full(make_searcher, domain, objective, rng)
 
 
@@ -122,9 +122,9 @@ def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective
     every = every_point(domain, FULL, rng)
     if every is None:
         return
-    searcher, told = make_searcher(domain), every[:TOLD]
-    values = [float(objective(domain.present(x))) for x in told]
-    history = replace(History.of(domain, told, values), seen=frozenset(domain.keys(every)))
+    searcher, completed = make_searcher(domain), every[:N_OBSERVED]
+    values = [float(objective(domain.present(x))) for x in completed]
+    history = replace(History.of(domain, completed, values), seen=frozenset(domain.keys(every)))
     law = "suggest raises SpaceExhausted once every point has been seen"
     try:
         found = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(int(rng.integers(2**31))))
@@ -137,7 +137,7 @@ def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
     """Check that settings and the first state are plain JSON, and equal for equal searchers."""
     searcher = make_searcher(domain)
     assert isinstance(searcher, Searcher), "a searcher is a bostruct.contracts.Searcher: subclass it"
-    assert searcher.domain is domain, "a searcher has the domain that it was made for"
+    assert searcher.domain is domain, "a searcher has the domain for which it was made"
     counts = isinstance(searcher.n_initial, int)
     assert counts, f"n_initial is a number of points: got {short_repr(searcher.n_initial)}"
     settings = dict(searcher.settings())
@@ -163,12 +163,12 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
         steps.append(Step(domain.key(x), json.dumps(state), origin))
         running.append(x)
         while len(running) >= schedule.parallel:
-            told = running.pop(int(order.integers(len(running))))
+            finished = running.pop(int(order.integers(len(running))))
             if schedule.fail_every and number % schedule.fail_every == schedule.fail_every - 1:
-                failed.append(told)
+                failed.append(finished)
             else:
-                completed.append(told)
-                values.append(float(objective(domain.present(told))))
+                completed.append(finished)
+                values.append(float(objective(domain.present(finished))))
     if len(values) and schedule.asks_all:
         history = _make_read_only(History.of(domain, completed, values, running, failed))
         for law in MEMBER_LAWS.values():
@@ -184,28 +184,28 @@ def _check_one_suggestion(searcher: Searcher, history: History, state: Any, seed
     kind = type(found).__name__
     assert isinstance(found, Suggestion), f"suggest returns a Suggestion: got {kind} {short_repr(found)}"
     x, new_state, info = found
-    assert json.dumps(state) == before, "suggest changed the state that it was given"
+    assert json.dumps(state) == before, "suggest changed its argument state"
     domain = searcher.domain
     check_valid(domain, [x], "suggest")
     assert domain.key(x) not in history.seen, f"suggest returns an unseen point: {short_repr(x)} was seen"
     assert read_back(new_state) == new_state, f"the state survives JSON: {short_repr(new_state)} does not"
     assert read_back(info) == info, f"the info survives JSON: {short_repr(info)} does not"
     assert info.get("origin") in ORIGINS, f"origin is one of {', '.join(ORIGINS)}, not {info.get('origin')!r}"
-    assert info["origin"] != "fallback" or info.get("why"), "a fallback must say why"
+    assert info["origin"] != "fallback" or info.get("why"), "a fallback must have a reason, why"
     return x, new_state, info["origin"]
 
 
 def check_joint(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that joint suggestions start with that of `suggest`, and continue with new points.
+    """Check that joint suggestions start with the suggestion of `suggest`, and continue with new points.
 
-    history: at least one completed point, and at least one unseen point left.
+    history: history with at least one completed point, and at least one unseen point left.
     """
     domain = searcher.domain
-    alone = next(Searcher.suggest_jointly(searcher, history, state, np.random.default_rng(seed)))
+    first = next(Searcher.suggest_jointly(searcher, history, state, np.random.default_rng(seed)))
     found = list(islice(searcher.suggest_jointly(history, state, np.random.default_rng(seed)), MOST_JOINT))
     keys = domain.keys(domain.join([one.point for one in found]))
-    same = domain.key(alone.point), alone.state, alone.info
-    assert (keys[0], found[0].state, found[0].info) == same, "the first joint suggestion is that of suggest"
+    same = domain.key(first.point), first.state, first.info
+    assert (keys[0], found[0].state, found[0].info) == same, "the first joint suggestion is the suggestion of suggest"
     assert len(set(keys)) == len(keys), "joint suggestions differ from each other"
     assert not any(key in history.seen for key in keys), "joint suggestions were not seen before"
     check_valid(domain, [one.point for one in found], "suggest_jointly")
@@ -214,23 +214,23 @@ def check_joint(searcher: Searcher, history: HistoryView, state: State, seed: in
 
 
 def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that an appraisal covers each completed point, and is the same for the same seed.
+    """Check that `appraise` covers each completed point, and returns the same for the same seed.
 
-    history: at least one completed point.
+    history: history with at least one completed point.
     """
     pair = _ask_twice(partial(searcher.appraise, history, state), seed)
     if pair is None:
         return
     first, again = pair
-    assert isinstance(first, TrainingPrediction), f"appraise returns an TrainingPrediction: got {short_repr(first)}"
+    assert isinstance(first, TrainingPrediction), f"appraise returns a TrainingPrediction: got {short_repr(first)}"
     n = len(history.values)
-    eligible = check_array(first.eligible, 1, "eligible is one bool a completed point (n,)")
+    eligible = check_array(first.eligible, 1, "eligible is one bool per completed point (n,)")
     is_right = eligible.dtype == np.bool_ and eligible.shape == (n,)
-    assert is_right, f"eligible is one bool a completed point: expected {n}, got {eligible.shape} of {eligible.dtype}"
+    assert is_right, f"eligible is one bool per completed point: expected {n}, got {eligible.shape} of {eligible.dtype}"
     assert eligible.any(), "at least one completed point is eligible"
     assert np.array_equal(again.eligible, eligible), "appraise with the same generator finds the same points eligible"
     if first.prediction is not None:
-        _check_prediction(first.prediction, n, "of an appraisal")
+        _check_prediction(first.prediction, n, "that appraise returns")
         assert again.prediction is not None, "appraise with the same generator predicts each time"
         law = "appraise with the same generator predicts the same"
         assert_close(again.prediction.mean, first.prediction.mean, 0.0, law)
@@ -240,7 +240,7 @@ def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed
     """Check that a searcher with a model predicts each point, reproducibly; any other searcher raises an error."""
     xs = searcher.domain.sample(3, np.random.default_rng(seed))
     if not searcher.has_model:
-        law = "a searcher that predicts says so by has_model = True; any other raises BostructError"
+        law = "a searcher that predicts has has_model = True; any other searcher raises BostructError"
         ask = partial(searcher.predict, history, state, xs, np.random.default_rng(seed))
         assert is_raised(BostructError, ask), law
         return
@@ -256,13 +256,13 @@ def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed
         assert np.array_equal(array, other), f"predict with the same generator finds the same {name}"
     assert np.all(np.isfinite(first.mean)), "the mean predicted is finite"
     assert np.all(np.isfinite(first.variance) & (first.variance >= 0.0)), "the variance predicted is at least 0"
-    assert np.all(first.log_probability <= 0.0), "the log chance predicted is at most 0"
+    assert np.all(first.log_probability <= 0.0), "the log probability predicted is at most 0"
 
 
 def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that a bound of the regret is a probability, at most the default's, and decreasing in the regret.
+    """Check that the bound of a regret is a probability, at most the default bound, and decreasing in the regret.
 
-    history: at least one completed point.
+    history: history with at least one completed point.
     """
     asked = [(history, state, regret) for regret in (0.0, float(np.ptp(history.values)))]
     if not searcher.bounds_regret:
@@ -280,19 +280,19 @@ def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, s
 def check_cross_validation(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
     """Check that cross-validation predicts some of the observed values, each once, or raises an error.
 
-    history: at least one completed point.
+    history: history with at least one completed point.
     """
     try:
         found = searcher.cross_validate(history, state, 0, np.random.default_rng(seed))
     except BostructError:  # allowed for a model without cross-validation
         return
-    law = "a searcher that predicts values left out says so by cross_validates = True; any other raises BostructError"
+    law = "a searcher that predicts left-out values has cross_validates = True; any other searcher raises BostructError"
     assert searcher.cross_validates, law
     assert isinstance(found, LeaveOneOut), f"cross_validate returns a LeaveOneOut: got {short_repr(found)}"
-    positions = check_array(found.positions, 1, "positions are of completed points (n,)")
+    positions = check_array(found.positions, 1, "positions are positions of completed points (n,)")
     is_right = np.all(np.diff(positions) > 0) and np.isin(positions, np.arange(len(history.values))).all()
-    assert is_right, f"positions are of completed points, ascending: got {short_repr(positions)}"
-    _check_prediction(found.prediction, len(positions), "of values left out")
+    assert is_right, f"positions are positions of completed points, ascending: got {short_repr(positions)}"
+    _check_prediction(found.prediction, len(positions), "of left-out values")
 
 
 def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
@@ -302,7 +302,7 @@ def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: 
     repeating = searcher.with_repeats()
     for name, changed in (("change_model", same), ("with_repeats", searcher if repeating is None else repeating)):
         assert isinstance(changed, Searcher), f"{name} returns a searcher: got {short_repr(changed)}"
-        assert changed.domain == searcher.domain, f"{name} leaves the domain as it is"
+        assert changed.domain == searcher.domain, f"{name} does not change the domain"
     assert repeating is None or repeating.repeats, "with_repeats returns a searcher that repeats, or None"
     found = searcher.with_note(Suggestion(None, None, {"origin": "model"}))
     noted = {} if searcher.note is None else {"auto": searcher.note}

@@ -68,13 +68,13 @@ def cost(point):
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("one eligible", r"eligible is one bool a completed point: expected 30, got \(1,\) of bool"),
-        ("eligible numbers", r"eligible is one bool a completed point: expected 30, got \(30,\) of float64"),
-        ("a pair", r"appraise returns an TrainingPrediction: got \(array"),
-        ("too few means", r"the mean of an appraisal is \(s, n\): expected n = 30, got \(2, 29\)"),
-        ("flat means", r"the mean of an appraisal is \(s, n\): expected 2 dimensions, got shape \(30,\)"),
-        ("not a number", "the mean of an appraisal is finite"),
-        ("negative variance", "the variance of an appraisal is at least 0"),
+        ("one eligible", r"eligible is one bool per completed point: expected 30, got \(1,\) of bool"),
+        ("eligible numbers", r"eligible is one bool per completed point: expected 30, got \(30,\) of float64"),
+        ("a pair", r"appraise returns a TrainingPrediction: got \(array"),
+        ("too few means", r"the mean that appraise returns is \(s, n\): expected n = 30, got \(2, 29\)"),
+        ("flat means", r"the mean that appraise returns is \(s, n\): expected 2 dimensions, got shape \(30,\)"),
+        ("not a number", "the mean that appraise returns is finite"),
+        ("negative variance", "the variance that appraise returns is at least 0"),
         ("none eligible", "at least one completed point is eligible"),
         ("own generator", "(global random state was used|appraise with the same generator)"),
     ],
@@ -92,7 +92,7 @@ def test_the_faultless_pass(kind):
 def test_an_appraisal_is_checked_on_a_history_of_any_length():
     history = History.of(SPACE, SPACE.sample(1, np.random.default_rng(0)), [1.0])
     check_appraisal(Faulty(SPACE), history, None, 0)
-    with pytest.raises(AssertionError, match=r"appraise returns an TrainingPrediction: got \(array"):
+    with pytest.raises(AssertionError, match=r"appraise returns a TrainingPrediction: got \(array"):
         check_appraisal(Faulty(SPACE, "a pair"), history, None, 0)
 
 
@@ -125,7 +125,7 @@ class Predicting(RandomSearch):
     [
         ("flat mean", r"the mean predicted is \(k, s, m\): expected 3 dimensions, got shape \(2, 3\)"),
         ("a point too few", r"the variance predicted is \(k, s, m\): expected m = 3, got \(1, 2, 2\)"),
-        ("certain of more", "the log chance predicted is at most 0"),
+        ("certain of more", "the log probability predicted is at most 0"),
         ("own generator", "predict with the same generator finds the same mean"),
         ("a tuple", "predict returns a Predicted"),
         ("none", None),
@@ -197,10 +197,10 @@ class Judging(RandomSearch):
         ("too much", "the bound of the regret is a probability: got 1.5, of at most 1.0"),
         ("negative", "the bound of the regret is a probability"),
         ("upwards", "a larger regret is no more probable"),
-        ("twice", "positions are of completed points, ascending"),
-        ("beyond", "positions are of completed points, ascending"),
-        ("a value too few", r"the mean of values left out is \(s, n\): expected n = 29, got \(2, 28\)"),
-        ("negative variance", "the variance of values left out is at least 0"),
+        ("twice", "positions are positions of completed points, ascending"),
+        ("beyond", "positions are positions of completed points, ascending"),
+        ("a value too few", r"the mean of left-out values is \(s, n\): expected n = 29, got \(2, 28\)"),
+        ("negative variance", "the variance of left-out values is at least 0"),
         ("a tuple", "cross_validate returns a LeaveOneOut"),
     ],
 )

@@ -173,11 +173,11 @@ def test_an_error_names_the_method_and_the_step_of_the_law():
         def sample(self, m, rng):
             del m, rng
 
-    with pytest.raises(AssertionError, match=r"^Empty: what came has another form than the contract says, TypeError: "):
+    with pytest.raises(AssertionError, match=r"^Empty: a result does not have the form of the contract, TypeError: "):
         check_domain(Empty({"a": range(5)}), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("data", [np.int64(3), {"x": float("nan")}, {1, 2}])
 def test_what_json_cannot_hold_breaks_a_law(data):
-    with pytest.raises(AssertionError, match="what goes to disk is plain JSON"):
+    with pytest.raises(AssertionError, match="stored data are plain JSON"):
         read_back(data)

@@ -54,11 +54,11 @@ class Mending(Permutations):
 
 
 FAULTS = [
-    (Trusting, "Trusting.parse refuses what is no point, <object object"),
-    (Counting, "Counting.parse refuses what is no point, "),
-    (Raw, "Raw.parse refuses what is no point, <object object"),
+    (Trusting, "Trusting.parse rejects an invalid point, <object object"),
+    (Counting, "Counting.parse rejects an invalid point, "),
+    (Raw, "Raw.parse rejects an invalid point, <object object"),
     (Sorted, "with PointError: its check raised TypeError: '<' not supported"),
-    (Mending, "Mending.decode refuses what is no point, None: it was accepted, as (9, 9, 9)"),
+    (Mending, "Mending.decode rejects an invalid point, None: it was accepted, as (9, 9, 9)"),
 ]
 
 

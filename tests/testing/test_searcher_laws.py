@@ -162,7 +162,7 @@ class Joint(RandomSearch):
 @pytest.mark.parametrize(
     ("fault", "law"),
     [
-        ("first", "the first joint suggestion is that of suggest"),
+        ("first", "the first joint suggestion is the suggestion of suggest"),
         ("twice", "joint suggestions differ from each other"),
         ("seen", "joint suggestions were not seen before"),
         ("info", "survive JSON"),

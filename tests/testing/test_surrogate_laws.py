@@ -100,7 +100,7 @@ class Misled(Faulty):
 
 
 def test_unknown_noise_is_not_taken_for_none():
-    with pytest.raises(AssertionError, match="a surrogate that is told that no noise is known"):
+    with pytest.raises(AssertionError, match="a surrogate with_variances of NaN, unknown noise,"):
         check_surrogate(Misled("none"), SPACE, np.random.default_rng(0))
 
 

@@ -135,9 +135,9 @@ class FaultyOrders(OrderFactor):
     [
         ("uneven", "log_gram is symmetric"),
         ("diagonal", "log_diag is the diagonal of log_gram"),
-        ("gradient", "gradient does what its default in Factor does"),
-        ("line", "line does what its default in Factor does"),
-        ("change", "log_change is the difference that the changes make"),
+        ("gradient", "gradient agrees with its default in Factor does"),
+        ("line", "line agrees with its default in Factor does"),
+        ("change", "log_change is the difference caused by the changes"),
     ],
 )
 def test_a_faulty_factor_fails(fault, says):
@@ -240,7 +240,7 @@ def test_an_override_that_does_something_else_is_found(fault):
     xs, ys = ORDERS[rng.integers(6, size=8)], ORDERS[rng.integers(6, size=6)]
     theta = rng.normal(-0.5, 0.5, 3)
     test_overrides_do_what_the_defaults_do((Faulty(distances, 1), xs, ys, theta))
-    with pytest.raises(AssertionError, match=f"{fault} does what its default in Factor does"):
+    with pytest.raises(AssertionError, match=f"{fault} agrees with its default in Factor does"):
         test_overrides_do_what_the_defaults_do((Faulty(distances, 1, fault), xs, ys, theta))
 
 
