@@ -40,7 +40,7 @@ from bostruct.testing.common import (
 from bostruct.testing.gradient_laws import check_acquisition_gradient
 
 Law: TypeAlias = Callable[[AcquisitionFunction, Prediction, float, np.random.Generator], None]
-UNLESS = ", since values are minimized (minimizes=False for an acquisition that looks for something else)"
+UNLESS = ", because values are minimized (minimizes=False for an acquisition function with another goal)"
 TINY = 1e-12  # relative to 1 and to the acquisition value: tolerance of rounding
 
 
@@ -86,60 +86,60 @@ def _read_only(array: Array) -> Array:
     return array
 
 
-def _check_worth_form(
+def _check_value_form(
     acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
 ) -> None:
     del rng
     shape = prediction.mean.shape
     for what, found in (
-        ("a worth", acquisition(prediction, incumbent)),
+        ("an acquisition value", acquisition(prediction, incumbent)),
         ("a bound", acquisition.upper_bounds(prediction, incumbent)),
     ):
         found = check_array(found, 2, f"{what} is (s, m)")
         assert found.shape == shape, f"{what} is (s, m): expected {shape}, got {found.shape}"
         assert not np.any(np.isnan(found)), f"{what} is a number"
-    worth = acquisition(prediction, incumbent)
+    value = acquisition(prediction, incumbent)
     alone = acquisition(Prediction(prediction.mean[:, :1], prediction.variance[:, :1]), incumbent)
-    assert_close(alone, worth[:, :1], _rounding(worth[:, :1]), "the worth of a point does not depend on the others")
+    assert_close(alone, value[:, :1], _rounding(value[:, :1]), "the value of a point does not depend on the others")
 
 
 def _check_direction(acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, spread: float) -> None:
     mean, variance = prediction
-    worth = acquisition(prediction, incumbent)
+    value = acquisition(prediction, incumbent)
     for step in (0.01, 1.0):
         lower = acquisition(Prediction(mean - step * spread, variance), incumbent)
-        assert _is_above(lower, worth), f"a lower mean is never worth less{UNLESS}"
+        assert _is_above(lower, value), f"a lower mean never decreases the acquisition value{UNLESS}"
         easier = acquisition(prediction, incumbent + step * spread)
-        assert _is_above(easier, worth), f"against a larger incumbent a point is never worth less{UNLESS}"
+        assert _is_above(easier, value), f"a larger incumbent never decreases the acquisition value{UNLESS}"
 
 
 def _check_bounds(
     acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
 ) -> None:
     spread = float(np.std(prediction.mean))
-    worth, bounds = acquisition(prediction, incumbent), acquisition.upper_bounds(prediction, incumbent)
-    law = "upper_bounds are never below the worth of the same prediction"
-    assert np.all(bounds >= worth), f"{law}: {_first_below(bounds, worth)}"
+    value, bounds = acquisition(prediction, incumbent), acquisition.upper_bounds(prediction, incumbent)
+    law = "upper_bounds are never below the value of the same prediction"
+    assert np.all(bounds >= value), f"{law}: {_first_below(bounds, value)}"
     for step in (1e-3, 0.1, 3.0):
-        shape = worth.shape
+        shape = value.shape
         mean = prediction.mean - step * spread * rng.uniform(size=shape) * (rng.random(shape) < 0.7)
         variance = prediction.variance + step * spread**2 * rng.uniform(size=shape) * (rng.random(shape) < 0.7)
         wider = acquisition.upper_bounds(Prediction(mean, variance), incumbent)
-        law = "upper_bounds of lower means and larger variances are never below the worth"
-        assert _is_above(wider, worth), f"{law}: {_first_below(wider, worth)}"
+        law = "upper_bounds of lower means and larger variances are never below the value"
+        assert _is_above(wider, value), f"{law}: {_first_below(wider, value)}"
 
 
 def _check_average(
     acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
 ) -> None:
-    worth = acquisition(prediction, incumbent)
-    found = check_array(acquisition.average(_read_only(worth.copy())), 1, "average returns one worth a point (m,)")
-    assert found.shape == worth.shape[1:], f"an average is (m,): expected {worth.shape[1:]}, got {found.shape}"
-    expected = AcquisitionFunction.average(acquisition, worth)
-    law = "the logarithm of the average worth" if acquisition.is_logarithm else "the average worth"
-    assert_close(found, expected, 1e3 * _rounding(worth), f"average returns {law} over samples")
-    mixed = acquisition.average(worth[rng.permutation(len(worth))])
-    assert_close(mixed, found, 1e3 * _rounding(worth), "average does not depend on the order of samples")
+    value = acquisition(prediction, incumbent)
+    found = check_array(acquisition.average(_read_only(value.copy())), 1, "average returns one value per point (m,)")
+    assert found.shape == value.shape[1:], f"an average is (m,): expected {value.shape[1:]}, got {found.shape}"
+    expected = AcquisitionFunction.average(acquisition, value)
+    law = "the logarithm of the average value" if acquisition.is_logarithm else "the average value"
+    assert_close(found, expected, 1e3 * _rounding(value), f"average returns {law} over samples")
+    mixed = acquisition.average(value[rng.permutation(len(value))])
+    assert_close(mixed, found, 1e3 * _rounding(value), "average does not depend on the order of samples")
 
 
 def _check_with_noise(
@@ -147,11 +147,11 @@ def _check_with_noise(
 ) -> None:
     noise = prediction.variance[:, :1] * rng.uniform(size=(len(prediction.mean), 1))
     noisy = check_part("with_noise", acquisition.with_noise(_read_only(noise)), AcquisitionFunction)
-    _check_worth_form(noisy, prediction, incumbent, rng)
+    _check_value_form(noisy, prediction, incumbent, rng)
     _check_bounds(noisy, prediction, incumbent, rng)
     replaced = acquisition.with_noise(_read_only(2.0 * noise)).with_noise(noise)
-    worth, again = noisy(prediction, incumbent), replaced(prediction, incumbent)
-    assert_close(again, worth, _rounding(worth), "with_noise replaces the noise that the function had")
+    value, again = noisy(prediction, incumbent), replaced(prediction, incumbent)
+    assert_close(again, value, _rounding(value), "with_noise replaces the previous noise")
     assert noisy.is_logarithm == acquisition.is_logarithm, "with_noise returns a function on the same scale"
 
 
@@ -166,12 +166,12 @@ def _first_below(found: Array, expected: Array) -> str:
     return f"expected at least {expected[place]}, got {found[place]} at {place}"
 
 
-def _rounding(worth: Array) -> float:
-    return TINY * (1.0 + float(np.max(np.abs(worth), where=np.isfinite(worth), initial=0.0)))
+def _rounding(value: Array) -> float:
+    return TINY * (1.0 + float(np.max(np.abs(value), where=np.isfinite(value), initial=0.0)))
 
 
 LAWS: dict[str, Law] = {  # for each member of the base class, except the direction and the derivatives
-    "__call__": _check_worth_form,
+    "__call__": _check_value_form,
     "upper_bounds": _check_bounds,
     "average": _check_average,
     "with_noise": _check_with_noise,
@@ -209,11 +209,11 @@ def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generat
         copied = _maximize(maximizer, score, domain, copy_batch(domain, starts), seed)
         assert copied[0] == found[0], "equal starts that are other objects lead to the same points"
         unbounded = _maximize(maximizer, RandomScore(domain, seed, levels, np.inf), domain, starts, seed)
-        assert unbounded[0] == found[0], "bounds save work and change nothing"
+        assert unbounded[0] == found[0], "bounds do not change the result"
         pair = sample_changes(domain, starts, 2, rng)
         if pair is not None:
             both = [_maximize(maximizer, score, domain, batch, seed)[0] for batch in pair]
-            assert both[0] == both[1], "starts that are single changes lead where the points lead that they are"
+            assert both[0] == both[1], "starts that are single changes lead to the same points as a plain batch"
     score = RandomScore(domain, seed, 1_000, 300.0)
     try:
         found = _maximize(maximizer, score, domain, domain.join(), seed)
@@ -238,10 +238,10 @@ def _maximize(
         assert is_pair, f"a maximizer returns points and their info: got {short_repr(found)}"
     (points, info), (again, _) = runs
     keys = domain.keys(points)
-    assert keys_of(domain, starts) == before, "a maximizer leaves the starts as they are"
+    assert keys_of(domain, starts) == before, "a maximizer does not change the starts"
     assert domain.keys(again) == keys, "the same seed leads to the same points"
-    is_same = recorded[0].asked == recorded[1].asked
-    assert is_same, "the same seed asks for the scores of the same points: all randomness comes from the generator"
+    is_same = recorded[0].scored == recorded[1].scored
+    assert is_same, "the same seed scores the same points: all randomness comes from the generator"
     assert read_back(info) == info, f"the info survives JSON: {short_repr(info)} does not"
     return keys, info, points
 
@@ -252,7 +252,7 @@ def _check_maxima(score: RandomScore, domain: Domain, found: tuple[list[Hashable
     check_valid(domain, points, "a maximizer")
     assert len(set(keys)) == len(keys), "each point is returned once"
     scores = score(points)
-    assert np.all(np.diff(scores) <= 0.0), f"points are returned best first, not with scores {scores.tolist()}"
+    assert np.all(np.diff(scores) <= 0.0), f"points are returned best first: got the scores {scores.tolist()}"
     if "best_score" in info:
         assert_close(info["best_score"], scores[0], 0.0, "best_score is the score of the first point")
 
@@ -304,14 +304,14 @@ class RecordedScore(Score):
 
     def __init__(self, score: Score, domain: Domain) -> None:
         self.score, self.domain = score, domain
-        self.asked: list[Hashable] = []
+        self.scored: list[Hashable] = []
 
     def __call__(self, xs: Batch) -> Array:
-        self.asked += self.domain.keys(xs)
+        self.scored += self.domain.keys(xs)
         return self.score(xs)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        self.asked += self.domain.keys(xs)
+        self.scored += self.domain.keys(xs)
         return self.score.upper_bounds(xs)
 
 
@@ -319,9 +319,9 @@ class RecordedScore(Score):
 class RandomScore(Score):
     """A random score for any domain: a checksum of the point's JSON, in 0..levels - 1.
 
-    seed: at most 32 bits.
-    levels: at least 1; with few levels, equal scores are frequent.
-    slack: the maximum difference between a bound and the score, at least 0.
+    seed: seed of at most 32 bits.
+    levels: number of different scores, at least 1; with few levels, equal scores are frequent.
+    slack: maximum difference between a bound and the score, at least 0.
     """
 
     domain: Domain
@@ -333,7 +333,7 @@ class RandomScore(Score):
         return np.array([self._digest(self.domain.encode(x), 0) for x in xs], dtype=np.float64)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return the scores plus a share of the slack each (m,)."""
+        """Return the scores, each plus a share of the slack (m,)."""
         shares = np.array([1 + self._digest(self.domain.encode(x), 1) for x in xs], dtype=np.float64) / self.levels
         return self(xs) + self.slack * shares
 

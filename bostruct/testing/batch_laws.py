@@ -1,4 +1,4 @@
-"""The laws of points and batches: batch operations, and no changes of foreign points."""
+"""The laws of points and batches: batch operations, and no changes of arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     own = [domain.key(x) for x in xs]
     for key in own:
         assert isinstance(key, Hashable), f"key returns a hashable: got {short_repr(key)}"
-    assert len(xs) == len(own), "a batch has as many points as its length says"
+    assert len(xs) == len(own), "the length of a batch is its number of points"
     assert domain.keys(xs) == own, "keys of a batch are the keys of its points"
     assert [domain.key(xs[i]) for i in range(len(xs))] == own, "a batch is indexed by integers"
     for cut in (slice(1, None), slice(0, 0)):
@@ -25,15 +25,15 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     for positions in (rng.permutation(len(xs)), [0, 0] if len(xs) else [], []):
         taken, expected = domain.take(xs, positions), [own[i] for i in positions]
         assert hasattr(taken, "__len__"), f"take returns a batch, which has a length: got {short_repr(taken)}"
-        assert domain.keys(taken) == expected, "take returns the points at the positions given, in their order"
-        assert domain.keys(domain.take(taken, range(len(taken)))) == expected, "what take returns is a batch"
+        assert domain.keys(taken) == expected, "take returns the points at the given positions, in their order"
+        assert domain.keys(domain.take(taken, range(len(taken)))) == expected, "take returns a batch"
     assert domain.keys(domain.join(xs)) == own, "join of one batch is that batch"
     for cut in (1, len(xs) // 2):
         turned = domain.keys(domain.join(xs[cut:], xs[:cut]))
         assert turned == own[cut:] + own[:cut], (
             f"join keeps the order of its batches: expected {own[cut:] + own[:cut]}, got {turned}"
         )
-    assert domain.keys(domain.join(list(xs))) == own, "join takes a list of points"
+    assert domain.keys(domain.join(list(xs))) == own, "join accepts a list of points"
 
 
 def check_readable_keys(domain: Domain, xs: Batch) -> None:
@@ -42,7 +42,7 @@ def check_readable_keys(domain: Domain, xs: Batch) -> None:
         keys = domain.keys(batch)
         again = domain.from_keys(keys)
         assert again is not None, "from_keys returns points for all keys, or for none"
-        assert domain.keys(again) == keys, f"keys of from_keys are the keys given: got {short_repr(again)}"
+        assert domain.keys(again) == keys, f"from_keys returns points with the given keys: got {short_repr(again)}"
         expected, found = ([domain.encode(x) for x in points] for points in (batch, again))
         assert found == expected, f"from_keys returns the points of the keys: expected {expected}, got {found}"
 
@@ -77,7 +77,7 @@ def unchanged(domain: Domain, xs: Iterable[Point], what: str) -> Iterator[None]:
             x.flags.writeable = True
     for text, x in zip(before, points, strict=True):
         now = _text(domain, x)
-        assert now == text, f"{what} changes no point that it is given: {text} became {now}"
+        assert now == text, f"{what} does not change its arguments: {text} became {now}"
 
 
 def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
@@ -85,15 +85,13 @@ def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
     for x in xs:
         before = _text(domain, x)
         spoil(domain.present(x))
-        assert _text(domain, x) == before, f"an objective may change what present returns: the point {before} changed"
+        assert _text(domain, x) == before, f"present returns a copy: with it the point {before} changed"
         spoil(domain.encode(x))
-        assert _text(domain, x) == before, f"encode returns data of its own: with it the point {before} changed"
+        assert _text(domain, x) == before, f"encode returns a copy: with it the point {before} changed"
         data = json.loads(before)
         again = domain.decode(data)
         spoil(data)
-        assert _text(domain, again) == before, (
-            f"decode keeps nothing of its argument: with it the point {before} changed"
-        )
+        assert _text(domain, again) == before, f"decode copies its argument: with it the point {before} changed"
 
 
 def spoil(value: object) -> None:

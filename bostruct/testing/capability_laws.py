@@ -18,8 +18,8 @@ from bostruct.domains.space.variable import INACTIVE, Variable
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, unchanged
 from bostruct.testing.common import copy_batch, read_back
 
-BITS = 63  # of a hash
-CANDIDATES = 20  # requested
+BITS = 63  # number of bits of a hash
+CANDIDATES = 20  # number of requested candidates
 
 
 def check_valid(domain: Domain, xs: Iterable[Point], what: str) -> None:
@@ -46,10 +46,10 @@ def check_tokens(domain: Domain, xs: Batch) -> None:
     with unchanged(domain, xs, "tokens"):
         found = domain.tokens(xs)
     is_list = isinstance(found, list) and len(found) == len(xs)
-    assert is_list, f"tokens returns a list of one array a point: got {short_repr(found)}"
+    assert is_list, f"tokens returns a list of one array per point: got {short_repr(found)}"
     for one in found:
         is_hashes = isinstance(one, np.ndarray) and one.ndim == 1 and one.dtype == np.int64
-        assert is_hashes, f"tokens returns arrays of int64, one number a token: got {short_repr(one)}"
+        assert is_hashes, f"tokens returns arrays of int64, one number per token: got {short_repr(one)}"
         assert np.all(one >= 0), f"tokens are hashes of {BITS} bits, at least 0: got {one.min()}"
     bags = [Counter(one.tolist()) for one in found]
     again = [Counter(one.tolist()) for one in domain.tokens(copy_batch(domain, xs))]
@@ -57,14 +57,14 @@ def check_tokens(domain: Domain, xs: Batch) -> None:
     forms = forms_of(domain, xs)
     for i, bag in enumerate(bags):
         for j in range(i):
-            assert (bag == bags[j]) == (forms[i] == forms[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
+            assert (bag == bags[j]) == (forms[i] == forms[j]), f"tokens distinguish points: {xs[i]!r}, {xs[j]!r}"
 
 
 def check_encodings(domain: Domain, xs: Batch) -> None:
     """Check that points of one form are equal, and that encodings are the same at every call."""
     with unchanged(domain, xs, "encodings"):
         found = domain.encodings(domain.join(xs, xs))
-    assert found == domain.encodings(domain.join(xs)) * 2, "encodings returns one hashable a point, in their order"
+    assert found == domain.encodings(domain.join(xs)) * 2, "encodings returns one hashable per point, in their order"
     keys = dict(zip(found, keys_of(domain, domain.join(xs, xs)), strict=True))
     assert [keys[one] for one in found] == keys_of(domain, domain.join(xs, xs)), "points of one form are equal"
 
@@ -81,7 +81,7 @@ def check_named_choices(domain: ChoiceDomain, x: Point) -> None:
         return
     paths = [one.path for one in choices]
     assert [one.path for one in domain.coordinates(x)] == paths, "coordinates lists choices in a fixed order"
-    assert len(set(paths)) == len(paths), f"each choice of a point has a path of its own: got {short_repr(paths)}"
+    assert len(set(paths)) == len(paths), f"each choice of a point has a different path: got {short_repr(paths)}"
     assert list(domain.names(x)) == paths, f"names lists the paths of the choices: got {short_repr(domain.names(x))}"
     for one in choices:
         assert 0 <= one.value < one.count, f"the value of choice {one.path} is in its range: got {one.value}"
@@ -99,20 +99,20 @@ def check_decisions(domain: TreeDomain, x: Point, rng: np.random.Generator) -> N
     """
     try:
         with unchanged(domain, [x], "decisions"):
-            way = domain.decisions(x)
+            path = domain.decisions(x)
     except DomainError:
         return
-    is_way = isinstance(way, tuple) and all(isinstance(one, int | np.integer) for one in way)
-    assert is_way, f"decisions returns a tuple of integers, got {short_repr(way)}"
-    for n_made, one in enumerate(way):
-        n_options = domain.options(way[:n_made])
-        assert 0 <= one < n_options, f"decision {n_made} of {way} is among the options: expected 0..{n_options - 1}"
-    assert domain.options(way) == 0, f"options is 0 once all decisions are made: got {domain.options(way)} after {way}"
-    reached = domain.roll_out(way, np.random.default_rng(0))
+    is_path = isinstance(path, tuple) and all(isinstance(one, int | np.integer) for one in path)
+    assert is_path, f"decisions returns a tuple of integers, got {short_repr(path)}"
+    for n_made, one in enumerate(path):
+        n_options = domain.options(path[:n_made])
+        assert 0 <= one < n_options, f"decision {n_made} of {path} is among the options: expected 0..{n_options - 1}"
+    assert domain.options(path) == 0, f"options is 0 after the last decision: got {domain.options(path)} after {path}"
+    reached = domain.roll_out(path, np.random.default_rng(0))
     check_valid(domain, [reached], "roll_out")
     assert same(domain, reached, x), f"roll_out of all decisions returns their point: expected {x!r}, got {reached!r}"
-    for n_kept in sorted({0, 1, len(way) // 2, len(way) - 1} & set(range(len(way)))):
-        _check_roll_out(domain, way[:n_kept], rng)
+    for n_kept in sorted({0, 1, len(path) // 2, len(path) - 1} & set(range(len(path)))):
+        _check_roll_out(domain, path[:n_kept], rng)
 
 
 def check_named_decisions(domain: TreeDomain, x: Point) -> None:
@@ -120,19 +120,19 @@ def check_named_decisions(domain: TreeDomain, x: Point) -> None:
 
     A continuous choice has as many values as the domain distinguishes.
     """
-    way = domain.decisions(x)
+    path = domain.decisions(x)
     choices = {one.path: one for one in domain.coordinates(x)}
-    for n_made, decision in enumerate(way):
-        following = domain.choice_after(way[:n_made])
-        assert following is not None, f"choice_after names the choice of each decision: got None for {n_made} of {way}"
+    for n_made, decision in enumerate(path):
+        following = domain.choice_after(path[:n_made])
+        assert following is not None, f"choice_after names the choice of each decision: got None for {n_made} of {path}"
         one = choices.pop(following.path, None)
         assert one is not None, f"decisions are about the choices of their point, each once: got {following.path}"
-        assert following.count == one.count, f"choice_after counts values as coordinates does: of {one.path}"
-        is_counted = math.isinf(one.count) or one.count == domain.options(way[:n_made])
-        assert is_counted, f"options counts the values of the choice that is decided next: of {one.path}"
+        assert following.count == one.count, f"choice_after agrees with coordinates on the values of {one.path}"
+        is_counted = math.isinf(one.count) or one.count == domain.options(path[:n_made])
+        assert is_counted, f"options counts the values of the choice that is decided next, {one.path}"
         found = domain.decide(one.path, one.value)
         assert found == decision, f"decide returns the decision of a value: expected {decision}, got {found}"
-    assert domain.choice_after(way) is None, f"choice_after is None once all decisions are made: after {way}"
+    assert domain.choice_after(path) is None, f"choice_after is None once all decisions are made: after {path}"
 
 
 def _check_roll_out(domain: TreeDomain, kept: tuple[int, ...], rng: np.random.Generator) -> None:
@@ -141,8 +141,8 @@ def _check_roll_out(domain: TreeDomain, kept: tuple[int, ...], rng: np.random.Ge
     except Infeasible:
         return
     check_valid(domain, [found], "roll_out")
-    theirs = domain.decisions(found)[: len(kept)]
-    assert theirs == kept, f"roll_out keeps the decisions made: expected {kept}, got {theirs}"
+    first = domain.decisions(found)[: len(kept)]
+    assert first == kept, f"roll_out keeps the decisions made: expected {kept}, got {first}"
 
 
 def check_candidates(domain: Domain, starts: Batch) -> None:
@@ -163,7 +163,7 @@ def check_pool_of(domain: Domain, rng: np.random.Generator) -> None:
     pool = domain.pool
     check_valid(domain, pool, "pool")
     check_batch(domain, pool, rng)
-    assert keys_of(domain, domain.pool) == keys_of(domain, pool), "pool holds the same points at each read"
+    assert keys_of(domain, domain.pool) == keys_of(domain, pool), "pool contains the same points at each access"
 
 
 def check_migration(domain: Domain, xs: Batch) -> None:
@@ -171,22 +171,22 @@ def check_migration(domain: Domain, xs: Batch) -> None:
     description = read_back(domain.to_json())
     for x in xs:
         again = domain.decode_from(read_back(domain.encode(x)), description)
-        assert same(domain, again, x), f"decode_from of the domain's own form is decode: got {again!r} for {x!r}"
+        assert same(domain, again, x), f"decode_from with the own description is decode: got {again!r} for {x!r}"
 
 
 def check_variables(domain: Domain, xs: Batch) -> None:
     """Check that the columns of a batch contain values of the variables, or the marker of an inactive variable.
 
-    xs: some of its points, at least 2.
+    xs: some points of the domain, at least 2.
     """
     variables, n_columns = list(domain.variables.values()), np.asarray(xs).shape[1]
-    assert all(isinstance(one, Variable) for one in variables), "variables are of classes derived from Variable"
+    assert all(isinstance(one, Variable) for one in variables), "variables are instances of subclasses of Variable"
     widths = [one.width for one in variables]
     assert sum(widths) == n_columns, (
         f"a row has as many columns as the variables are wide: {sum(widths)}, got {n_columns}"
     )
     for rows in map(np.asarray, (xs, domain.take(xs, [1, 0]), domain.join(xs, xs))):
-        assert rows.dtype.kind == "i", f"a batch is an array of integers: got one of {rows.dtype}"
+        assert rows.dtype.kind == "i", f"a batch is an array of integers: got {rows.dtype}"
         assert rows.shape == (len(rows), n_columns), f"a batch is (m, {n_columns}): got {rows.shape}"
     ends = np.cumsum(widths)
     for row in np.asarray(xs):
@@ -194,7 +194,7 @@ def check_variables(domain: Domain, xs: Batch) -> None:
             _check_columns(name, domain.variables[name], columns.tolist())
     n_numbers = sum(one.n_continuous for one in variables)
     assert domain.n_continuous == n_numbers, (
-        f"the continuous coordinates are those of the variables: {n_numbers}, got {domain.n_continuous}"
+        f"n_continuous is the sum over the variables: {n_numbers}, got {domain.n_continuous}"
     )
 
 
@@ -204,7 +204,7 @@ def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
         if not variable.when or set(columns) != {INACTIVE}:
             variable.check(columns)
     except PointError as error:
-        raise AssertionError(f"the columns of a variable hold one of its values: {name}: {error}") from error
+        raise AssertionError(f"the columns of a variable contain one of its values: {name}: {error}") from error
 
 
 def check_parts(domain: Domain, xs: Batch) -> None:
@@ -230,7 +230,7 @@ def check_parts(domain: Domain, xs: Batch) -> None:
     keys, parts = keys_of(domain, xs), list(zip(*found, strict=True))
     for i in range(len(xs)):
         for j in range(i):
-            assert (keys[i] == keys[j]) == (parts[i] == parts[j]), "points are equal exactly where all their parts are"
+            assert (keys[i] == keys[j]) == (parts[i] == parts[j]), "points are equal if and only if all their parts are"
 
 
 def check_architectures(domain: Domain, xs: Batch) -> None:

@@ -18,32 +18,32 @@ from bostruct.contracts import Batch, Domain, DomainError, Infeasible, LocalDoma
 from bostruct.testing.batch_laws import keys_of, same
 from bostruct.testing.common import no_global_randomness
 
-MOST_LISTED = 64  # points of a domain that is sampled exhaustively
-STEPS = 4  # unseen points sampled in turn from a larger domain
-MOST_LOOKUPS = 100_000  # of seen keys, for one point; an endless search exceeds it
-DRAWS = 40  # at least two differ if a domain has two points
-SEEDS = range(6)  # enough that few outcomes do not hide a second source
-ENOUGH = 0.1  # seconds, after which no further seed is tried, since a method may be slow under constraints
+MOST_LISTED = 64  # maximum number of points of a domain that is sampled exhaustively
+STEPS = 4  # number of unseen points sampled in turn from a larger domain
+MOST_LOOKUPS = 100_000  # maximum number of lookups of seen keys for one point; an endless search exceeds it
+DRAWS = 40  # number of samples, of which at least two differ if a domain has two points
+SEEDS = range(6)  # enough seeds that few outcomes do not hide a second source
+ENOUGH = 0.1  # seconds, after which no further seed is tried, because a method may be slow under constraints
 
 
 def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> None:
     """Check that equal generators give equal results, without any global generator."""
-    law = f"{what} draws from the generator given, and from nothing else"
-    pairs, began = [], perf_counter()
+    law = f"{what} draws only from the given generator"
+    pairs, started = [], perf_counter()
     try:
         with no_global_randomness():
             for seed in SEEDS:
                 pairs.append([draw(np.random.default_rng(seed)) for _ in range(2)])
-                if perf_counter() - began > ENOUGH:
+                if perf_counter() - started > ENOUGH:
                     break
     except AssertionError as error:
         raise AssertionError(f"{law}: {error}") from error
     is_same = all(first == second for first, second in pairs)
-    assert is_same, f"{law}: two generators that are alike led to different results"
+    assert is_same, f"{law}: two equal generators led to different results"
 
 
 def check_sources(domain: Any, x: Point, y: Point) -> None:
-    """Check that each method of a domain that takes a generator uses only that; `sample` has a separate law."""
+    """Check that each method with a generator argument uses only that generator; `sample` has a separate law."""
     both, traits = domain.join([x, y]), domain.traits
     local: Any = traits.local
     for has_trait, what, draw in (
@@ -80,7 +80,7 @@ def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None
 
     rng: random number generator.
 
-    Returns all points of a domain of at most `MOST_LISTED`, None for a larger one.
+    Returns all points of a domain of at most `MOST_LISTED` points, None for a larger domain.
     """
     who, seed = type(domain).__name__, int(rng.integers(2**31))
     first, again = (domain.sample_unseen(frozenset(), np.random.default_rng(seed)) for _ in range(2))
@@ -96,7 +96,7 @@ def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None
 
 
 def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:
-    """Sample unseen points in turn, until none is left or one more than `most` has been sampled.
+    """Sample unseen points in turn, until none is left or more than `most` have been sampled.
 
     rng: random number generator.
     """
@@ -111,7 +111,7 @@ def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> l
 
 
 def draw_unseen_point(domain: Domain, seen: set[Hashable], rng: np.random.Generator) -> Point | None:
-    """Return an unseen point after checks; None if the domain reports that none is left and returns none.
+    """Return an unseen point after checks; None if the domain reports that no point is left.
 
     rng: random number generator.
     """
@@ -146,7 +146,7 @@ class CountedKeys(frozenset[Hashable]):
         self.lookups += 1
         assert self.lookups <= MOST_LOOKUPS, (
             f"sample_unseen raises SpaceExhausted when no unseen point is left, or none was found: it looked up "
-            f"{MOST_LOOKUPS:,} keys among {len(self)} seen and goes on"
+            f"{MOST_LOOKUPS:,} keys among {len(self)} seen and continues"
         )
         return super().__contains__(key)
 
@@ -159,7 +159,7 @@ def check_variety(domain: Domain, points: list[Point], rng: np.random.Generator)
     drawn = set(keys_of(domain, domain.sample(DRAWS, rng)))
     assert len(points) < 2 or len(drawn) > 1, (
         f"{type(domain).__name__}.sample draws points independently: {DRAWS} draws were one point, {drawn.pop()!r}, "
-        f"where the domain has others"
+        f"but the domain has others"
     )
 
 
@@ -170,10 +170,10 @@ def check_uniform(domain: Domain, points: Iterable[Point], rng: np.random.Genera
     """
     counts = dict.fromkeys(keys_of(domain, points), 0)
     for key in keys_of(domain, domain.sample(60 * len(counts), rng)):
-        assert key in counts, f"sample draws points of the domain, not {key!r}"
+        assert key in counts, f"sample draws points of the domain: got {key!r}"
         counts[key] += 1
     assert chi_square_is_plausible(list(counts.values())), (
-        f"{type(domain).__name__}.sample draws uniformly, not {short_repr(counts, 300)}"
+        f"{type(domain).__name__}.sample draws uniformly: got {short_repr(counts, 300)}"
     )
 
 
@@ -191,7 +191,7 @@ def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
 def are_plausible(counts: Iterable[int], n_draws: int, chance: float) -> bool:
     """Return whether counts agree with a probability, within 6 standard deviations plus 2.
 
-    n_draws: number of draws, each of which contains an item at most once.
+    n_draws: number of draws; each draw contains an item at most once.
     """
     spread = math.sqrt(n_draws * chance * (1.0 - chance))
     return all(abs(count - n_draws * chance) <= 6.0 * spread + 2.0 for count in counts)

@@ -12,10 +12,10 @@ from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, un
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.chance_laws import are_plausible
 
-CHILDREN = 40  # at least one has a value of the other parent
-MOST_COUNTED = 100  # neighbors of a point whose frequencies are compared
-COUNTED_DRAWS = 60  # of half of the neighbors each
-MOST_NEIGHBORS = 20_000  # beyond it, only `sample_neighbors` is checked
+CHILDREN = 40  # number of children, of which at least one has a value of the other parent
+MOST_COUNTED = 100  # maximum number of neighbors of a point whose frequencies are compared
+COUNTED_DRAWS = 60  # number of samples of half of the neighbors
+MOST_NEIGHBORS = 20_000  # if a point has more neighbors, only `sample_neighbors` is checked
 
 
 def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
@@ -28,10 +28,10 @@ def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
             changed = domain.mutate(x, rng)
     except DomainError:
         others = set(keys_of(domain, domain.sample(50, rng)))
-        assert len(others) == 1, "mutate found no other point, sample did"
+        assert len(others) == 1, "mutate found no other point, but sample did"
         return
     check_valid(domain, [changed], "mutate")
-    assert forms_of(domain, [changed]) != forms_of(domain, [x]), f"mutate returns another point than {x!r}"
+    assert forms_of(domain, [changed]) != forms_of(domain, [x]), f"mutate returns a different point: got {x!r} again"
     traits = domain.traits
     if traits.local is None or not len(traits.local.sample_neighbors(x, 1, rng)):
         return
@@ -39,7 +39,7 @@ def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
         before, after = _choices(traits.choices, x), _choices(traits.choices, changed)
         n_changed = sum(before[key] != after[key] for key in before.keys() & after.keys())
         is_near = n_changed == 1 or set(forms_of(domain, [changed])) <= set(forms_of(domain, traits.local.neighbors(x)))
-        assert is_near, f"mutate changes one choice of {x!r}, or leads to a neighbor; it changed {n_changed}"
+        assert is_near, f"mutate changes one choice of {x!r}, or returns a neighbor; it changed {n_changed}"
 
 
 def check_crossover(domain: Domain, x: Point, y: Point, rng: np.random.Generator) -> None:
@@ -58,10 +58,10 @@ def check_crossover(domain: Domain, x: Point, y: Point, rng: np.random.Generator
     inherited = [_choices(choices, child) for child in children]
     for child in inherited:
         for key in child.keys() & (first.keys() | second.keys()):
-            assert child[key] in {first.get(key), second.get(key)}, f"{key} of a child is as in one of its parents"
+            assert child[key] in {first.get(key), second.get(key)}, f"{key} of a child is the value of one parent"
     if any(first[key] != second[key] for key in first.keys() & second.keys()):
         mixed = any(child[key] != first[key] for child in inherited for key in child.keys() & first.keys())
-        assert mixed, "some children have something of the second parent"
+        assert mixed, "some children have a value of the second parent"
 
 
 def check_neighbors(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
@@ -73,29 +73,29 @@ def check_neighbors(domain: LocalDomain, x: Point, rng: np.random.Generator) -> 
     """
     with unchanged(domain, [x], "sample_neighbors"):
         some = domain.sample_neighbors(x, 7, rng)
-    assert len(some) <= 7, f"sample_neighbors returns at most as many as asked for: expected 7, got {len(some)}"
+    assert len(some) <= 7, f"sample_neighbors returns at most the requested number: expected 7, got {len(some)}"
     _check_each_neighbor(domain, x, some)
     if len(domain.sample_neighbors(x, MOST_NEIGHBORS + 1, rng)) > MOST_NEIGHBORS:
         return
     with unchanged(domain, [x], "neighbors"):
         near = domain.neighbors(x)
     found = forms_of(domain, near)
-    assert found == forms_of(domain, domain.neighbors(x)), "neighbors come in a fixed order"
-    assert len(set(found)) == len(found), "neighbors come without repeats"
-    assert len(some) == min(7, len(near)), "sample_neighbors returns all neighbors, or as many as asked for"
+    assert found == forms_of(domain, domain.neighbors(x)), "neighbors are in a fixed order"
+    assert len(set(found)) == len(found), "neighbors are distinct"
+    assert len(some) == min(7, len(near)), "sample_neighbors returns all neighbors, or the requested number"
     if lists_some(domain, x):
         every = forms_of(domain, domain.sample_neighbors(x, MOST_NEIGHBORS, rng))
-        assert set(found) <= set(every), "neighbors are among what sample_neighbors draws from"
+        assert set(found) <= set(every), "sample_neighbors can draw all neighbors"
         assert set(forms_of(domain, some)) <= set(every), "sample_neighbors draws among all neighbors"
         _check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
         return
     position = {key: i for i, key in enumerate(found)}
     positions = [position.get(key, -1) for key in forms_of(domain, some)]
-    assert -1 not in positions, "what sample_neighbors returns is among neighbors"
+    assert -1 not in positions, "sample_neighbors returns only neighbors"
     assert positions == sorted(set(positions)), "sample_neighbors keeps the order of neighbors, each once"
     for most in (len(near), len(near) + 1):
         every = forms_of(domain, domain.sample_neighbors(x, most, rng))
-        assert every == found, "sample_neighbors returns all neighbors where they are no more than asked for"
+        assert every == found, "sample_neighbors returns all neighbors if they are at most the requested number"
     _check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
 
 
@@ -118,7 +118,7 @@ def _check_each_neighbor(domain: LocalDomain, x: Point, near: Iterable[Point]) -
             continue
         if len(back) < MOST_NEIGHBORS:
             assert forms_of(domain, [x])[0] in forms_of(domain, back), (
-                f"x has a neighbor y of which it is none: {x!r}, {y!r}"
+                f"x has a neighbor y, but y does not have x: {x!r}, {y!r}"
             )
 
 
@@ -144,10 +144,10 @@ def check_neighbor_chances(domain: LocalDomain, x: Point, rng: np.random.Generat
     counts, half = dict.fromkeys(near, 0), len(near) // 2
     for _ in range(COUNTED_DRAWS):
         for key in forms_of(domain, domain.sample_neighbors(x, half, rng)):
-            assert key in counts, f"what sample_neighbors returns is among neighbors, not {key!r}"
+            assert key in counts, f"sample_neighbors returns only neighbors: got {key!r}"
             counts[key] += 1
     is_even = are_plausible(counts.values(), COUNTED_DRAWS, half / len(near))
-    assert is_even, f"sample_neighbors draws all neighbors by the same chance: of {x!r} it drew {list(counts.values())}"
+    assert is_even, f"sample_neighbors draws neighbors uniformly: of {x!r} it drew {list(counts.values())}"
 
 
 def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
@@ -155,7 +155,7 @@ def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
     by_key = dict(zip(forms_of(domain, points), points, strict=True))
     near = {key: frozenset(forms_of(domain, domain.neighbors(x))) for key, x in by_key.items()}
     for key, own in near.items():
-        assert own <= near.keys(), f"neighbors are points of the domain: of {key!r}, {list(own - near.keys())} are not"
+        assert own <= near.keys(), f"neighbors are points of the domain: for {key!r}, {list(own - near.keys())} are not"
         assert key not in own, f"no point is its own neighbor: {key!r}"
         for other in own:
             is_mutual = key in near[other] or have_branches(domain, [by_key[key], by_key[other]])
@@ -163,7 +163,7 @@ def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
 
 
 def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that the neighborhoods of a batch are those of its points one by one."""
+    """Check that the neighborhoods of a batch are the neighborhoods of its points."""
     xs = domain.join([x], domain.sample(2, rng), [x])
     near, of = domain.sample_neighborhoods(xs, MOST_NEIGHBORS, rng)
     check_batch(domain, near, rng)
@@ -175,11 +175,11 @@ def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator)
         is_listed = own == expected if len(expected) <= MOST_NEIGHBORS else set(own) < set(expected)
         if lists_some(domain, point):
             is_listed = set(expected) < set(own) or len(own) == MOST_NEIGHBORS
-        assert is_listed, f"a neighborhood holds the neighbors of its point: {point!r}"
+        assert is_listed, f"a neighborhood contains the neighbors of its point: {point!r}"
     few, of = domain.sample_neighborhoods(xs, 2, rng, large_steps=True)
-    assert len(of) == len(few), "each neighbor belongs to a point, with large_steps too"
-    assert np.all(np.diff(of) >= 0), "neighborhoods come in the order of their points"
-    assert np.all(np.bincount(of, minlength=len(xs)) <= 2), "a neighborhood has at most as many as asked for"
+    assert len(of) == len(few), "each neighbor belongs to a point, also with large_steps"
+    assert np.all(np.diff(of) >= 0), "neighborhoods are in the order of their points"
+    assert np.all(np.bincount(of, minlength=len(xs)) <= 2), "a neighborhood has at most the requested number of points"
     check_batch(domain, few, rng)
     check_valid(domain, few, "sample_neighborhoods with large_steps")
 
@@ -190,14 +190,14 @@ def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator)
     changed, of = domain.change_each(xs, 9, rng)
     check_batch(domain, changed, rng)
     assert len(of) == len(changed), "each quick change belongs to a point"
-    assert np.all(np.diff(of) >= 0), "quick changes come in the order of their points"
-    assert np.all(np.bincount(of, minlength=len(xs)) <= 9), "change_each draws at most as many as asked for"
+    assert np.all(np.diff(of) >= 0), "quick changes are in the order of their points"
+    assert np.all(np.bincount(of, minlength=len(xs)) <= 9), "change_each draws at most the requested number"
     found = domain.keys(changed)
     for i, point in enumerate(xs):
         draws = lists_some(domain, point)
         near = domain.sample_neighbors(point, MOST_NEIGHBORS, rng) if draws else domain.neighbors(point)
         strange = {found[j] for j in np.flatnonzero(of == i)} - set(domain.keys(near))
-        assert not strange, f"quick changes lead to neighbors: of {point!r}, {list(strange)} are none"
+        assert not strange, f"quick changes give neighbors: for {point!r}, {list(strange)} are not"
     none, of = domain.change_each(domain.join(), 9, rng)
     assert len(none) == len(of) == 0, "no points have no quick changes"
 
@@ -210,10 +210,10 @@ def check_combinations(domain: LocalDomain, x: Point, rng: np.random.Generator) 
     keys, order = domain.keys(near), rng.permutation(len(near))
     for i in order[:3]:
         alone = domain.combine(x, domain.take(near, [i]), [1])
-        assert domain.keys(alone) == [keys[i]], f"one change leads to its neighbor: {x!r}"
+        assert domain.keys(alone) == [keys[i]], f"one change gives its neighbor: {x!r}"
     counts = list(range(1, len(near) + 2))
     together = domain.combine(x, domain.take(near, order), counts)
-    assert len(together) <= len(counts), "as many points as were asked for, or fewer"
+    assert len(together) <= len(counts), "combine returns at most the requested number of points"
     check_batch(domain, together, rng)
     check_valid(domain, together, "combine")
 

@@ -32,7 +32,7 @@ def objective(point: dict[str, int]) -> float:
 def check_slots(pool: Pool, n_trials: int) -> None:
     """Check that a new pool has a free slot, and returns no trial that was not submitted."""
     del n_trials
-    assert pool.slots >= 1, "a pool has room for a trial"
+    assert pool.slots >= 1, "a new pool has a free slot"
     assert list(pool.poll()) == [], "poll returns no trial that was not submitted"
 
 
@@ -46,7 +46,7 @@ def check_cancel(pool: Pool, n_trials: int) -> None:
     expected, found = [*numbers[1:], 2000], list[int]()
     while len(found) < len(expected):
         found += [number for number, _ in pool.wait()]
-    assert sorted(found) == expected, "a trial that was canceled is not returned, all others are"
+    assert sorted(found) == expected, "a canceled trial is not returned, all others are"
 
 
 def check_each_once(pool: Pool, n_trials: int) -> None:
@@ -54,24 +54,24 @@ def check_each_once(pool: Pool, n_trials: int) -> None:
 
     n_trials: number of trials, at least 9.
     """
-    waiting, flying, found = list(range(n_trials)), set[int](), dict[int, Outcome]()
-    while waiting or flying:
-        while waiting and len(flying) < pool.slots:
+    waiting, running, found = list(range(n_trials)), set[int](), dict[int, Outcome]()
+    while waiting or running:
+        while waiting and len(running) < pool.slots:
             number = waiting.pop(0)
             pool.submit(100 + number, {"x": number})
-            flying.add(100 + number)
+            running.add(100 + number)
         finished = pool.poll()
         if not finished:
             finished = pool.wait()
             assert finished, "wait returns once a trial has finished, and not before"
         numbers = [number for number, _ in finished]
         assert numbers == sorted(set(numbers)), "trials are returned by number, each once"
-        assert flying.issuperset(numbers), "a trial is returned once, and only if it was submitted"
-        flying.difference_update(numbers)
+        assert running.issuperset(numbers), "a trial is returned once, and only if it was submitted"
+        running.difference_update(numbers)
         found |= {number - 100: evaluation.outcome for number, evaluation in finished}
         for number, evaluation in finished:
             is_error = number - 100 == 3
-            assert (evaluation.error is not None) == is_error, "what the objective raised comes with its trial"
+            assert (evaluation.error is not None) == is_error, "a trial has the exception of its objective"
     expected = {number: EXPECTED.get(number, Outcome((2.0 * number,))) for number in range(n_trials)}
     assert found == expected, "each trial has the outcome of its own point"
 

@@ -120,7 +120,7 @@ def _check_sample(variable: Variable, rng: np.random.Generator, every: frozenset
             assert row in every, f"enumerate lists all values: sample drew {row}"
         chances = _chances_of(variable, sorted(every))
         is_so = all(are_plausible([counts[row]], n_draws, chance) for row, chance in chances.items())
-        law = "sample draws values uniformly" if variable.is_even else "sample draws values as chances says"
+        law = f"sample draws values {'uniformly' if variable.is_even else 'with the probabilities of chances'}"
         assert is_so, f"{law}: of {n_draws} it drew {dict(counts)}"
     return rows
 
@@ -131,7 +131,7 @@ def _chances_of(variable: Variable, values: Sequence[Columns]) -> dict[Columns, 
         return dict.fromkeys(values, 1.0 / len(values))
     found = variable.chances(np.array(values, dtype=np.int64))
     are_chances = np.shape(found) == (len(values),) and bool(np.all(found > 0.0)) and math.isclose(np.sum(found), 1.0)
-    assert are_chances, f"chances returns those of m values (m,), which add up to 1: got {short_repr(found)}"
+    assert are_chances, f"chances returns probabilities (m,) of m values, with sum 1: got {short_repr(found)}"
     return dict(zip(values, found.tolist(), strict=True))
 
 
@@ -147,7 +147,7 @@ def _check_forms(variable: Variable, value: Columns) -> None:
         before = repr(shown)
         spoil(shown)
         again = repr(there(value))
-        assert again == before, f"who is handed a value may change it: {name.split()[-1]} gave {before}, then {again}"
+        assert again == before, f"callers may change a returned value: {name.split()[-1]} gave {before}, then {again}"
 
 
 def _check_neighbors(variable: Variable, value: Columns, every: frozenset[Columns] | None, large_steps: bool) -> None:
@@ -155,7 +155,7 @@ def _check_neighbors(variable: Variable, value: Columns, every: frozenset[Column
     near = _rows(variable, variable.neighbors(value, large_steps), what)
     assert len(set(near)) == len(near), f"{what} lists each value once: of {value} it lists {near}"
     again = _rows(variable, variable.neighbors(value, large_steps), what)
-    assert again == near, f"{what} comes in a fixed order: of {value}, {near} and then {again}"
+    assert again == near, f"{what} returns a fixed order: of {value}, {near} and then {again}"
     assert value not in near, f"no value is its own neighbor: {what} of {value} lists it"
     n_back = len(near) if every is not None else FEW if len(near) <= MOST_CHECKED else FEW_BACK
     for other in near[:n_back]:
@@ -178,12 +178,12 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, large_steps: bo
             f"sample_neighbors draws among all neighbors: of {value} never {unknown[0]}, which is listed"
         )
         strange = [one for one in drawn if _to_bytes(one) not in every]
-        assert not strange, f"sample_neighbors draws neighbors: of {value} {strange} are none"
-    if every is None or len(every) > len(listed):  # it lists only some of its neighbors
+        assert not strange, f"sample_neighbors draws neighbors: of {value} {strange} are not"
+    if every is None or len(every) > len(listed):  # the variable lists only some neighbors
         for other in [drawn[i] for i in rng.permutation(len(drawn))[:SOME_BACK]]:
             back = _draw_all_neighbors(variable, other, large_steps, rng)
             is_mutual = back is None or _to_bytes(value) in back
-            assert is_mutual, f"sample_neighbors is symmetric: {value} has {other}, but {other} has it not"
+            assert is_mutual, f"sample_neighbors is symmetric: {value} has {other}, but {other} does not have {value}"
     check_chance(lambda one: variable.sample_neighbors(value, 3, one, large_steps).tolist(), "sample_neighbors")
 
 
@@ -202,9 +202,9 @@ def _draw_all_neighbors(
         return None
     drawn = variable.sample_neighbors(value, count, rng, large_steps)
     every = frozenset(row.tobytes() for row in np.ascontiguousarray(drawn, dtype=np.int64))
-    assert len(every) == len(drawn), f"sample_neighbors draws each value once: of {value} it drew some again"
+    assert len(every) == len(drawn), f"sample_neighbors draws each value once: of {value} it drew some twice"
     expected = len(every)
-    assert count == expected, f"{law}: expected {expected}, as many as sample_neighbors draws, got {count}"
+    assert count == expected, f"{law}: expected {expected}, the number that sample_neighbors draws, got {count}"
     for row in (*drawn[:FEW], *drawn[-FEW:]):
         _check_columns_of(variable, as_columns(variable, row, "sample_neighbors"), "sample_neighbors")
     return every
@@ -222,13 +222,13 @@ def _check_variable_changes(variable: Variable, value: Columns, rng: np.random.G
     every = _draw_all_neighbors(variable, value, False, rng)
     if every is not None:
         strange = {one for one in found if one != value and _to_bytes(one) not in every}
-        assert not strange, f"change_each leads to neighbors, or back: of {value} {strange} are none"
+        assert not strange, f"change_each returns neighbors, or the value: of {value} {strange} are not"
 
 
 def _check_moves(
     variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None, rng: np.random.Generator
 ) -> None:
-    """Check that moves are symmetric with equal probabilities, or with those of `sample`."""
+    """Check that moves are symmetric with equal probabilities, or with the probabilities of `sample`."""
     if variable.size == 1:
         return
     chances: dict[Columns, Counter[Columns]] = {}
@@ -237,23 +237,23 @@ def _check_moves(
         shares = [0.0, np.nextafter(1.0, 0.0), *(np.arange(n_shares) + rng.random()) / n_shares]
         reached = [_check_move(variable, value, float(share)) for share in shares]
         chances[value] = Counter(one for one in reached[2:] if one != value)
-        assert chances[value], f"move reaches another value than {value}, for some of {n_shares} shares"
+        assert chances[value], f"move reaches another value from {value}, for some of {n_shares} shares"
     if every is None:
         return
     drawn = _chances_of(variable, values)
     found = _find_unbalanced(chances, dict.fromkeys(values, 1.0))
     if found and not variable.is_even:
         found = _find_unbalanced(chances, drawn)
-    assert not found, f"move leads back by the same chance, or as sample draws the values: {found}"
+    assert not found, f"move is reversible for equal probabilities, or for the probabilities of sample: {found}"
 
 
 def _find_unbalanced(moves: dict[Columns, Counter[Columns]], chances: dict[Columns, float]) -> str:
     """Describe two values between which moves do not preserve a distribution; "" if there are none."""
-    slack = 2 + SHARES // 500
+    tolerance = 2 + SHARES // 500
     for value, counts in moves.items():
         for other, count in counts.items():
             back, ratio = moves[other][value], chances[other] / chances[value]
-            if abs(back * ratio - count) > slack * max(1.0, ratio):
+            if abs(back * ratio - count) > tolerance * max(1.0, ratio):
                 return f"to {other} from {value} at {count} of {SHARES} shares, to {value} from {other} at {back}"
     return ""
 
@@ -268,7 +268,7 @@ def _check_crossing(variable: Variable, values: Sequence[Columns], rng: np.rando
     """Check that children of values are valid values, or that no two values have children."""
     children = [variable.cross(mine, theirs, rng) for mine in values[:FEW] for theirs in values[:2]]
     if any(child is None for child in children):
-        assert not any(children), f"cross returns None of any two values, or of none: got {short_repr(children)}"
+        assert not any(children), f"cross returns None for all pairs of values, or for none: got {short_repr(children)}"
         return
     for child in children:
         _check_columns_of(variable, as_columns(variable, child, "cross"), "cross")
@@ -278,7 +278,7 @@ def _check_listing(variable: Variable, values: Sequence[Columns], every: frozens
     """Check that overridden members agree with the defaults, and that the traits are right."""
     if every is not None:
         default = {tuple(row) for row in Variable.enumerate(variable).tolist()}
-        assert default == every, f"enumerate lists what draws and changes reach: {len(default)}, got {len(every)}"
+        assert default == every, f"enumerate lists all values that can be sampled: {len(default)}, got {len(every)}"
     if variable.width == 1:
         encoded = [read_back(variable.encode(value)) for value in values]
         found = np.asarray(variable.decode_column(encoded)).tolist()
@@ -289,7 +289,7 @@ def _check_listing(variable: Variable, values: Sequence[Columns], every: frozens
     if variable.values_are_choices:
         for value in values:
             choice, shown, written = variable.choices[value[0]], variable.present(value), variable.encode(value)
-            law = f"values_are_choices says that {value} is presented and encoded as {short_repr(choice)}"
+            law = f"by values_are_choices, {value} is presented and encoded as {short_repr(choice)}"
             assert shown == choice, f"{law}: present returns {short_repr(shown)}"
             assert written in (choice, {"vertex": value[0]}), f"{law}: encode returns {short_repr(written)}"
 
@@ -312,9 +312,9 @@ def _check_refused(read: Callable[[Any], object], wrong: Sequence[object], name:
         except PointError:
             continue
         except Exception as error:
-            came = f"{type(error).__name__}: {error}"
-            raise AssertionError(f"{name} raises PointError for {short_repr(given)}: got {came}") from error
-        raise AssertionError(f"{name} raises PointError for what is no value: it took {short_repr(given)}")
+            got = f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{name} raises PointError for {short_repr(given)}: got {got}") from error
+        raise AssertionError(f"{name} raises PointError for an invalid value: it accepted {short_repr(given)}")
 
 
 def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
@@ -323,7 +323,7 @@ def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
     law = "describe returns plain JSON"
     assert description == described, f"{law}: {short_repr(described)} became {short_repr(description)}"
     whole: Any = read_back(variable.to_json())
-    assert whole.get("kind") == variable.kind, f"to_json holds the kind: expected {variable.kind!r}, got {whole!r}"
+    assert whole.get("kind") == variable.kind, f"to_json contains the kind: expected {variable.kind!r}, got {whole!r}"
     try:
         rebuilt = type(variable).from_json(description)
     except DomainError:  # choices that are Python objects have no JSON form
@@ -337,4 +337,4 @@ def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
         assert theirs == ours, f"{law}: expected {name} {ours}, got {theirs}"
     for value in values:
         ours, theirs = (repr(one.present(value)) for one in (variable, rebuilt))
-        assert theirs == ours, f"{law}: {value} is {ours}, and of the rebuilt variable {theirs}"
+        assert theirs == ours, f"{law}: {value} is {ours}, and {theirs} in the rebuilt variable"

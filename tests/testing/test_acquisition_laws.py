@@ -148,12 +148,12 @@ def test_a_bound_may_be_infinite():
 
 def test_a_level_set_is_honest_once_it_says_what_it_looks_for():
     check_acquisition(Level(), np.random.default_rng(0), minimizes=False)
-    with pytest.raises(AssertionError, match=r"^Level: a lower mean is never worth less, .* \(minimizes=False for"):
+    with pytest.raises(AssertionError, match=r"^Level: a lower mean never decreases .* \(minimizes=False for"):
         check_acquisition(Level(), np.random.default_rng(0))
-    with pytest.raises(AssertionError, match=r"^Faulty: upper_bounds .* never below the worth.*: expected at least"):
+    with pytest.raises(AssertionError, match=r"^Faulty: upper_bounds .* never below the value.*: expected at least"):
         check_acquisition(Faulty(Level(), "takes the worth for the bound"), np.random.default_rng(0), minimizes=False)
 
 
 def test_a_worth_of_another_form_is_named():
-    with pytest.raises(AssertionError, match=r"^Faulty: a worth is \(s, m\): expected 2 dimensions, got shape \(40,\)"):
+    with pytest.raises(AssertionError, match=r"^Faulty: an acquisition value is \(s, m\): expected 2 dimensions, got"):
         check_acquisition(Faulty(LowerConfidenceBound(), "averages at once"), np.random.default_rng(0))

@@ -47,7 +47,7 @@ check_domain(bo.Space({"a": range(5)}), np.random.default_rng(0))
 check_domain(Stuck({"a": range(5)}), np.random.default_rng(0))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "\nAssertionError: Stuck: mutate returns another point than" in done.stderr
+    assert "\nAssertionError: Stuck: mutate returns a different point: got" in done.stderr
 
 
 def test_laws_refuse_to_run_where_assertions_are_skipped():

@@ -263,7 +263,7 @@ def test_an_override_that_does_something_else_than_the_default_is_named(fault, r
     theta = np.array([-0.7])
     case = KernelCase(SPACE, xs, xs, theta, theta + 0.3, 1.0, rng)
     LAWS["defaults"](Faulty(), case)
-    with pytest.raises(AssertionError, match="agrees with its default in Kernel does"):
+    with pytest.raises(AssertionError, match="agrees with its default in Kernel"):
         LAWS["defaults"](Faulty(fault), case)
 
 

@@ -82,7 +82,7 @@ class Bound(bo.Space):
 
 
 def test_what_is_no_domain_is_refused_with_the_name_of_the_base():
-    with pytest.raises(AssertionError, match=r"a domain is a subclass of bostruct\.contracts\.Domain: object is none"):
+    with pytest.raises(AssertionError, match=r"a domain is a subclass of bostruct\.contracts\.Domain: object is not"):
         check_members(object())
     check_members(Swaps(4))
 
@@ -137,5 +137,5 @@ def test_a_key_that_fails_on_what_is_no_point_is_named_and_not_the_parse_that_ca
                 raise RuntimeError("no text")
             return x
 
-    with pytest.raises(AssertionError, match=r"Words\.parse refuses .*: its key raised RuntimeError: no text"):
+    with pytest.raises(AssertionError, match=r"Words\.parse rejects .*: its key raised RuntimeError: no text"):
         check_domain(Words(), np.random.default_rng(0), rebuildable=False)

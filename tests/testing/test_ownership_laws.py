@@ -103,14 +103,14 @@ class KeepsData(Rows):
 @pytest.mark.parametrize(
     ("faulty", "says"),
     [
-        (MutatesInPlace, "mutate changes no point that it is given: "),
-        (CrossesInPlace, "crossover changes no point that it is given: "),
-        (SortsForFeatures, "features changes no point that it is given: "),
-        (ListsInPlace, "mutate changes no point that it is given: "),
-        (SortsForDistances, "distances changes no point that it is given: "),
-        (PresentsItself, "an objective may change what present returns: the point "),
-        (EncodesItself, "encode returns data of its own: "),
-        (KeepsData, "decode keeps nothing of its argument: "),
+        (MutatesInPlace, "mutate does not change its arguments: "),
+        (CrossesInPlace, "crossover does not change its arguments: "),
+        (SortsForFeatures, "features does not change its arguments: "),
+        (ListsInPlace, "mutate does not change its arguments: "),
+        (SortsForDistances, "distances does not change its arguments: "),
+        (PresentsItself, "present returns a copy: "),
+        (EncodesItself, "encode returns a copy: "),
+        (KeepsData, "decode copies its argument: "),
     ],
 )
 def test_a_domain_that_changes_or_shares_points_fails(faulty, says):

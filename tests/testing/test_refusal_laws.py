@@ -71,7 +71,7 @@ def test_a_domain_that_accepts_anything_breaks_the_law_by_name(faulty, message):
 
 
 def test_what_is_wrong_only_where_all_points_are_known_is_found_by_the_law_of_a_domain():
-    with pytest.raises(AssertionError, match=r"Counting\.parse refuses what is no point"):
+    with pytest.raises(AssertionError, match=r"Counting\.parse rejects an invalid point"):
         check_domain(Counting(3), np.random.default_rng(0), rebuildable=False)
 
 

@@ -129,7 +129,7 @@ class AnyPoints(GaussianPosterior):
 
 
 @pytest.mark.parametrize(
-    ("fault", "law"), [("another mean", "is the mean of predict"), ("any points", "that it was not conditioned")]
+    ("fault", "law"), [("another mean", "is the mean of predict"), ("any points", "of new points")]
 )
 def test_the_mean_at_the_points_told_is_that_of_the_prediction(fault, law):
     with pytest.raises(AssertionError, match=f"find_training_means .*{law}"):

@@ -72,7 +72,7 @@ UNSEEN = "sample_unseen returns a point whose key is not in `seen`, or raises Sp
 FAULTS = [
     (Ignoring, 6, f"Ignoring.{UNSEEN}"),  # a large domain, in which a repeat is rare
     (Ignoring, 3, f"Ignoring.{UNSEEN}"),
-    (Endless, 3, "it looked up 100,000 keys among 6 seen and goes on"),
+    (Endless, 3, "it looked up 100,000 keys among 6 seen and continues"),
     (Raising, 3, "raises SpaceExhausted: with 6 of 6 points seen it raised StopIteration"),
     (Timid, 3, "raises SpaceExhausted: it raised SpaceExhausted after 3 points, sample drew"),
     (Restless, 6, "Restless.sample_unseen with the same generator returns the same point"),

@@ -93,8 +93,8 @@ class ChangesTwice(Some):
         (DrawsTwo, "sample_neighbors (draws|is symmetric)|count_neighbors counts"),
         (DrawsUp, "sample_neighbors is symmetric: "),
         (NeverDrawsListed, "sample_neighbors draws among all neighbors: of .* never"),
-        (CountsTooMany, "count_neighbors counts the neighbors of .*: expected 4160, as many as .*, got 4161"),
-        (ChangesTwice, "change_each leads to neighbors, or back"),
+        (CountsTooMany, "count_neighbors counts the neighbors of .*: expected 4160, the number .*, got 4161"),
+        (ChangesTwice, "change_each returns neighbors, or the value"),
     ],
 )
 def test_a_fault_of_a_variable_that_lists_some_neighbors_is_caught(faulty, says):
@@ -279,23 +279,23 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
 @pytest.mark.parametrize(
     ("faulty", "says"),
     [
-        (Stays, "move reaches another value than"),
-        (Favors, "move leads back by the same chance, or as sample draws the values: to "),
-        (OneWay, "move leads back by the same chance, or as sample draws the values: to "),
+        (Stays, "move reaches another value from"),
+        (Favors, "move is reversible for equal probabilities, or for the probabilities of sample: to "),
+        (OneWay, "move is reversible for equal probabilities, or for the probabilities of sample: to "),
         (Narrow, "move returns width = 3 columns: got "),
         (Flat, r"sample returns an integer array \(m, width\): got "),
         (Constant, "sample draws values uniformly: of 360 it drew"),
-        (Uneven, "sample draws values as chances says: of 360 it drew"),
-        (Certain, r"chances returns those of m values \(m,\), which add up to 1: got "),
-        (OwnGenerator, "sample draws from the generator given, and from nothing else: "),
+        (Uneven, "sample draws values with the probabilities of chances: of 360 it drew"),
+        (Certain, r"chances returns probabilities \(m,\) of m values, with sum 1: got "),
+        (OwnGenerator, "sample draws only from the given generator: "),
         (Cut, "enumerate lists all values: expected 6, got 4"),
         (Twice, "enumerate lists each value once"),
         (Larger, "enumerate lists all values: expected 7, got 6"),
-        (Loose, "check raises PointError for what is no value: it took "),
-        (TakesAll, "decode raises PointError for what is no value: it took "),
+        (Loose, "check raises PointError for an invalid value: it accepted "),
+        (TakesAll, "decode raises PointError for an invalid value: it accepted "),
         (Fails, "decode raises PointError for .*: got (TypeError|ValueError): "),
         (Swapped, "decode is the inverse of encode: "),
-        (Shares, "who is handed a value may change it: present gave "),
+        (Shares, "callers may change a returned value: present gave "),
         (Asymmetric, "neighbors are symmetric: "),
         (Leaping, r"neighbors with large_steps returns columns of a value: got \(9, 9, 9\); "),
         (OwnNeighbor, "no value is its own neighbor: neighbors with large_steps of "),
@@ -303,11 +303,11 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
         (DrawsFar, "(no value is its own neighbor|sample_neighbors draws)"),
         (DrawsAll, "sample_neighbors draws m values: expected 0, got 3"),
         (ChangesOne, "change_each draws a change of each value: expected 12, got 1"),
-        (ChangesAll, "change_each leads to neighbors, or back: of "),
+        (ChangesAll, "change_each returns neighbors, or the value: of "),
         (CountsOne, "count_neighbors counts the neighbors of "),
         (Forgets, "from_json rebuilds an equal variable from describe: "),
         (Tuples, "describe returns plain JSON: "),
-        (Unkind, "to_json holds the kind: expected 'Unkind', got "),
+        (Unkind, "to_json contains the kind: expected 'Unkind', got "),
     ],
 )
 def test_a_faulty_variable_fails(faulty, says):
@@ -347,9 +347,9 @@ class Crosses(Ring):
 @pytest.mark.parametrize(
     ("faulty", "says"),
     [
-        (Shouts, "values_are_choices says that "),
+        (Shouts, "by values_are_choices, "),
         (Reversed, "decode_column reads the values that encode returned"),
-        (Crosses, "cross returns None of any two values, or of none"),
+        (Crosses, "cross returns None for all pairs of values, or for none"),
     ],
 )
 def test_what_a_kind_says_of_its_values_is_checked(faulty, says):

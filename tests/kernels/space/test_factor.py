@@ -135,8 +135,8 @@ class FaultyOrders(OrderFactor):
     [
         ("uneven", "log_gram is symmetric"),
         ("diagonal", "log_diag is the diagonal of log_gram"),
-        ("gradient", "gradient agrees with its default in Factor does"),
-        ("line", "line agrees with its default in Factor does"),
+        ("gradient", "gradient agrees with its default in Factor"),
+        ("line", "line agrees with its default in Factor"),
         ("change", "log_change is the difference caused by the changes"),
     ],
 )
@@ -240,7 +240,7 @@ def test_an_override_that_does_something_else_is_found(fault):
     xs, ys = ORDERS[rng.integers(6, size=8)], ORDERS[rng.integers(6, size=6)]
     theta = rng.normal(-0.5, 0.5, 3)
     test_overrides_do_what_the_defaults_do((Faulty(distances, 1), xs, ys, theta))
-    with pytest.raises(AssertionError, match=f"{fault} agrees with its default in Factor does"):
+    with pytest.raises(AssertionError, match=f"{fault} agrees with its default in Factor"):
         test_overrides_do_what_the_defaults_do((Faulty(distances, 1, fault), xs, ys, theta))
 
 
