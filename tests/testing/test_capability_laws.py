@@ -141,7 +141,7 @@ class OtherDraws(bo.Space):
         (Forgets, "decode_from with the own description is decode: got "),
         (RollsNothing, "(roll_out returns valid points: got None|check raised TypeError)"),
         (RollsAnything, "roll_out (keeps the decisions made: expected|draws from)"),
-        (Endless, "options is 0 once all decisions are made: got 1"),
+        (Endless, "options is 0 after the last decision: got 1"),
         (TooNarrow, "decision . of .* is among the options"),
         (TooMany, "sample_candidates returns 1 to m points: expected at most 20, got 21"),
         (NoCandidates, "sample_candidates returns 1 to m points: expected at most 20, got 0"),
