@@ -1,7 +1,7 @@
 """Neural architectures to be searched and trained: modules, spaces of the literature, networks, data, objectives.
 
-Names are imported when they are asked for: torch is loaded by what needs it. Without torch such a name raises
-MissingExtra; the modules and the spaces can be imported and searched all the same.
+Names are imported on first use, so that torch is loaded only if needed. Without torch such a name raises MissingExtra;
+the modules and the spaces can still be imported and searched.
 """
 
 from __future__ import annotations

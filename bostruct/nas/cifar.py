@@ -1,8 +1,8 @@
 """CIFAR-10 (Krizhevsky 2009) from its official files or a folder of images, and objectives by the papers' protocols.
 
-Nothing is downloaded unless asked for. Archives, and batches of the python archive unpacked, are read only where their
-MD5 is the official one: they are unpickled. Binary batches unpacked can hold any images; if their SHA-1 is not the
-official one a warning says so. Folders of images are taken as they are.
+Only `download` downloads files. Archives and unpacked batches of the python archive are read only if they have the
+official MD5, because they are unpickled. Unpacked binary batches may contain any images; a warning is given if they do
+not have the official SHA-1. Folders of images are not checked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BATCHES = {
     "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
     "test_batch": "40351d587109b95175f43aff81a1287e",
 }
-BINARY_SHA1 = {  # of NAME.bin, as Apache MXNet's gluon.data.vision.CIFAR10 checks them
+BINARY_SHA1 = {  # SHA-1 of NAME.bin, from Apache MXNet's gluon.data.vision.CIFAR10
     "data_batch_1": "aadd24acce27caa71bf4b10992e9e7b2d74c2540",
     "data_batch_2": "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795",
     "data_batch_3": "1dd00a74ab1d17a6e7d73e185b69dbf31242f295",
@@ -51,9 +51,9 @@ BINARY_SHA1 = {  # of NAME.bin, as Apache MXNet's gluon.data.vision.CIFAR10 chec
 }
 URL = "https://www.cs.toronto.edu/~kriz/"
 HOW_TO_OBTAIN = (
-    f"Expected {PYTHON_ARCHIVE[0]} or {BINARY_ARCHIVE[0]} of {URL}cifar.html, what they unpack to, or folders "
+    f"Expected {PYTHON_ARCHIVE[0]} or {BINARY_ARCHIVE[0]} of {URL}cifar.html, their unpacked folder, or folders "
     "train/CLASS and test/CLASS of images; bostruct.nas.cifar.download(folder), or `bostruct nas cifar10 --data FOLDER "
-    "--download`, fetches the first"
+    "--download`, downloads the first archive"
 )
 DOWNLOAD_TIMEOUT = 60.0  # seconds without a byte, after which a download has failed
 RECORD = 1 + 3 * 32 * 32
@@ -70,13 +70,13 @@ def cifar10(
     Parameters
     ----------
     path : str, Path, or OfficialSplit
-        As of `read_cifar10`, or its result.
+        See `read_cifar10`, or the result of `read_cifar10`.
     train : int, default 40000
-        Number of training images, the first ones, at least 1.
+        Number of training images, taken from the start, at least 1.
     validation : int, default 10000
-        Number of validation images, the last ones, at least 1.
+        Number of validation images, taken from the end, at least 1.
     shuffled : bool, default True
-        Whether images are shuffled by ``numpy.random.RandomState(0)`` first, as by Oh et al. 2019.
+        Whether images are first shuffled by ``numpy.random.RandomState(0)``, as by Oh et al. 2019.
 
     Returns
     -------
@@ -88,14 +88,14 @@ def cifar10(
     ValueError
         If training and validation images overlap.
     OSError
-        As of `read_cifar10`.
+        See `read_cifar10`.
     """
     official = path if isinstance(path, OfficialSplit) else read_cifar10(path)
     images, labels = official.train
     check_integer("train", train, 1)
     if check_integer("validation", validation, 1) + train > len(images):
         raise ValueError(
-            f"train, validation: expected at most {len(images)} together, as there are, got {train} and {validation}"
+            f"train, validation: expected at most {len(images)} images together, got {train} and {validation}"
         )
     order = np.arange(len(images))
     if shuffled:
@@ -108,23 +108,23 @@ def cifar10(
 class CIFAR10Objective:
     """An objective that trains a network on CIFAR-10 by a paper's protocol and returns its validation error.
 
-    It is called with a point, as of `NetworkObjective`, which is its attribute `objective`.
+    It is called with a point of the `NetworkObjective` in its attribute `objective`.
 
     Parameters
     ----------
     path : str, Path, or OfficialSplit
-        As of `cifar10`.
+        See `cifar10`.
     protocol : {"combo", "deeparchitect", "nasbot", "wrs", "fast"}, default "fast"
         The protocol.
     train, validation : int, optional
-        Numbers of images. By default those of the protocol.
+        Numbers of images. By default the protocol's numbers.
     settings : dict, optional
-        Arguments of `NetworkObjective` other than ``data``, and of `Recipe`, which replace those of the protocol.
+        Arguments of `NetworkObjective` other than ``data``, and of `Recipe`. They replace the protocol's settings.
 
     Attributes
     ----------
     objective : NetworkObjective
-        The objective that these settings give.
+        The objective with these settings.
 
     Raises
     ------
@@ -155,36 +155,36 @@ class CIFAR10Objective:
 def read_cifar10(path: str | Path) -> OfficialSplit:
     """Read CIFAR-10 from disk.
 
-    path: the official python or binary archive or the folder it unpacks to; or a folder with folders ``train`` and
-        ``test`` that hold a folder of images for each class.
+    path: the official python or binary archive or its unpacked folder; or a folder with folders ``train`` and
+        ``test``, each with a folder of images for each class.
 
-    Raises DataMissing; BostructError if a file that is unpickled is not the official one, or a binary one is
-    damaged; DomainError for images of other sizes. Warns where binary files are not the official ones.
+    Raises DataMissing; BostructError if a file to unpickle is not official, or a binary file is damaged; DomainError
+    for images of other sizes. Warns if binary files are not official.
     """
-    where = Path(path).expanduser()
-    if where.is_file():
-        return _archive(where)
-    for folder in (where, where / "cifar-10-batches-py"):
+    place = Path(path).expanduser()
+    if place.is_file():
+        return _archive(place)
+    for folder in (place, place / "cifar-10-batches-py"):
         if (folder / "data_batch_1").is_file():
             return _join_batches({name: _unpickle_batch(_read_batch(folder / name), name) for name in BATCHES})
-    for folder in (where, where / "cifar-10-batches-bin"):
+    for folder in (place, place / "cifar-10-batches-bin"):
         if (folder / "data_batch_1.bin").is_file():
             return _binary_folder(folder)
     for name, _ in (PYTHON_ARCHIVE, BINARY_ARCHIVE):
-        if (where / name).is_file():
-            return _archive(where / name)
-    if (where / "train").is_dir() and (where / "test").is_dir():
-        return OfficialSplit(_folder(where / "train"), _folder(where / "test"))
-    raise DataMissing(f"{where}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
+        if (place / name).is_file():
+            return _archive(place / name)
+    if (place / "train").is_dir() and (place / "test").is_dir():
+        return OfficialSplit(_folder(place / "train"), _folder(place / "test"))
+    raise DataMissing(f"{place}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
 
 
 def synthetic_cifar10(train: int = 50_000, test: int = 10_000, seed: int = 0) -> OfficialSplit:
-    """Make images like those of CIFAR-10 in form, to try a search without its files; a class is a direction of stripes.
+    """Make images in the format of CIFAR-10, to try a search without its files; a class is a direction of stripes.
 
-    Ten directions, of random phase, period and color, under noise. Errors say nothing about CIFAR-10.
+    Stripes have ten directions, random phase, period and color, and noise. Errors say nothing about CIFAR-10.
 
     train, test: numbers of images, from 10.
-    seed: of the random numbers, from 0.
+    seed: random seed, from 0.
 
     Raises TypeError, ValueError.
     """
@@ -207,12 +207,12 @@ def synthetic_cifar10(train: int = 50_000, test: int = 10_000, seed: int = 0) ->
 
 
 def download(folder: str | Path, *, overwrite: bool = False) -> Path:
-    """Fetch the official python archive (163 MB) into a folder, unless it is there, and return its path.
+    """Download the official python archive (163 MB) into a folder, unless it is there, and return its path.
 
     overwrite: True replaces another file of its name.
 
-    Raises BostructError unless it comes and its MD5 is right, and leaves nothing then; OutputRefused, a
-    FileExistsError, for another file of its name.
+    Raises BostructError if the download fails or its MD5 is wrong, without leaving a file; OutputRefused, a
+    FileExistsError, if the folder has another file of its name.
     """
     name, expected = PYTHON_ARCHIVE
     target = Path(folder).expanduser() / name
@@ -231,7 +231,7 @@ def download(folder: str | Path, *, overwrite: bool = False) -> Path:
 
 
 class DataMissing(BostructError, FileNotFoundError):
-    """The data are not where they were looked for; the message says how to obtain them."""
+    """Raised if data are missing; the message explains how to obtain them."""
 
 
 class OfficialSplit(NamedTuple):
@@ -248,8 +248,8 @@ class OfficialSplit(NamedTuple):
 class Protocol(NamedTuple):
     """How a paper trains and scores a network on CIFAR-10.
 
-    train: number of images to train on.
-    validation: number of images to validate with.
+    train: number of training images.
+    validation: number of validation images.
     """
 
     recipe: Recipe
@@ -260,38 +260,38 @@ class Protocol(NamedTuple):
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    "combo": Protocol(COMBO, 40_000, 10_000, 4, "none of the code's; the paper says 30,000 training images"),
+    "combo": Protocol(COMBO, 40_000, 10_000, 4, "none from the code; the paper says 30,000 training images"),
     "deeparchitect": Protocol(
         DEEP_ARCHITECT,
         40_000,
         10_000,
         1,
-        "split, batch size and augmentation are not published; the result was trained again by a grid of 18 recipes "
-        "around bostruct.nas.recipes.DEEP_ARCHITECT_RETRAIN",
+        "split, batch size and augmentation are not published; the published result was retrained with a grid of 18 "
+        "recipes around bostruct.nas.recipes.DEEP_ARCHITECT_RETRAIN",
     ),
     "nasbot": Protocol(
         NASBOT_CNN,
         40_000,
         10_000,
         1,
-        "60,000 steps as in the paper, whose rate is 0.01, with the code's rate of 0.005 and its drops, which takes "
-        "80,000; the best of 48 validations, in the code of 20; shifts by 4 pixels for crops of enlarged images; "
-        "running averages of batch normalization keep 0.9 a step for 0.997",
+        "60,000 steps as in the paper (the code takes 80,000), with the code's rate of 0.005 (paper: 0.01) and drops; "
+        "the best of 48 validations (code: 20); shifts by 4 pixels instead of crops of enlarged images; running "
+        "averages of batch normalization keep 0.9 per step instead of 0.997",
     ),
     "wrs": Protocol(
         WRS,
         40_000,
         10_000,
         1,
-        "validates on 10,000 training images, where the paper trains on 50,000 and seems to use the test set; "
+        "validates on 10,000 training images, while the paper trains on 50,000 and seems to use the test set; "
         "optimizer, rate and batch size are not published",
     ),
-    "fast": Protocol(FAST_IMAGES, 40_000, 10_000, 1, "of no paper: larger batches, a triangular rate, label smoothing"),
+    "fast": Protocol(FAST_IMAGES, 40_000, 10_000, 1, "from no paper: larger batches, triangular rate, label smoothing"),
 }
 
 
 def objective_settings(protocol: Protocol, settings: Mapping[str, object]) -> dict[str, Any]:
-    """Return the arguments of a `NetworkObjective` by a protocol.
+    """Return the arguments of a `NetworkObjective` for a protocol.
 
     Raises TypeError, ValueError.
     """
@@ -313,10 +313,10 @@ def _archive(path: Path) -> OfficialSplit:
         raise BostructError(f"{path}: its MD5 is {found}; expected {PYTHON_ARCHIVE[1]} or {BINARY_ARCHIVE[1]}")
     with tarfile.open(path) as archive:
         files = {Path(one.name).name: archive.extractfile(one) for one in archive.getmembers() if one.isfile()}
-        held = {name.removesuffix(".bin"): file.read() for name, file in files.items() if file is not None}
+        raws = {name.removesuffix(".bin"): file.read() for name, file in files.items() if file is not None}
     if found == PYTHON_ARCHIVE[1]:
-        return _join_batches({name: _unpickle_batch(held[name], name) for name in BATCHES})
-    return _binary_batches(held)
+        return _join_batches({name: _unpickle_batch(raws[name], name) for name in BATCHES})
+    return _binary_batches(raws)
 
 
 def _read_batch(file: Path) -> bytes:
@@ -330,33 +330,33 @@ def _digest_archive(raw: bytes, kind: str) -> str:
 
 
 def _unpickle_batch(raw: bytes, name: str) -> Images:
-    """Read a batch of the Python archive, after its MD5 shows that it is the official one: a pickle can run code."""
+    """Read a batch of the Python archive, only if it has the official MD5, because a pickle can run code."""
     _check_md5(raw, name, BATCHES[name])
-    held = pickle.loads(raw, encoding="bytes")
-    return np.asarray(held[b"data"]).reshape(-1, 3, 32, 32), np.asarray(held[b"labels"], dtype=np.int64)
+    batch = pickle.loads(raw, encoding="bytes")
+    return np.asarray(batch[b"data"]).reshape(-1, 3, 32, 32), np.asarray(batch[b"labels"], dtype=np.int64)
 
 
 def _binary_folder(folder: Path) -> OfficialSplit:
-    """Binary batches unpacked; a warning if they are not the official ones."""
+    """Read unpacked binary batches; warn if they are not the official ones."""
     raws = {name: _read_batch(folder / f"{name}.bin") for name in BATCHES}
     if wrong := [name for name, raw in raws.items() if _digest_archive(raw, "sha1") != BINARY_SHA1[name]]:
         files = ", ".join(f"{name}.bin" for name in wrong)
         warnings.warn(
-            f"{folder}: {files} are not the official files by their SHA-1, so that "
-            "errors need not be comparable with those on CIFAR-10",
+            f"{folder}: {files} are not the official files by their SHA-1, so errors may not be comparable with "
+            "errors on CIFAR-10",
             stacklevel=3,
         )
     return _binary_batches(raws)
 
 
-def _binary_batches(held: Mapping[str, bytes]) -> OfficialSplit:
+def _binary_batches(raws: Mapping[str, bytes]) -> OfficialSplit:
     found = {}
     for name in BATCHES:
-        if name not in held:
+        if name not in raws:
             raise DataMissing(f"{name}.bin: not there. {HOW_TO_OBTAIN}")
-        if not held[name] or len(held[name]) % RECORD:
-            raise BostructError(f"{name}.bin: expected records of {RECORD} bytes, got {len(held[name])} bytes")
-        rows = np.frombuffer(held[name], dtype=np.uint8).reshape(-1, RECORD)
+        if not raws[name] or len(raws[name]) % RECORD:
+            raise BostructError(f"{name}.bin: expected records of {RECORD} bytes, got {len(raws[name])} bytes")
+        rows = np.frombuffer(raws[name], dtype=np.uint8).reshape(-1, RECORD)
         if rows[:, 0].max() >= len(CLASSES):
             raise BostructError(f"{name}.bin: expected labels in 0..9, got {rows[:, 0].max()}")
         found[name] = (rows[:, 1:].reshape(-1, 3, 32, 32).copy(), rows[:, 0].astype(np.int64))
@@ -372,18 +372,18 @@ def _join_batches(found: Mapping[str, Images]) -> OfficialSplit:
 def _check_md5(raw: bytes, name: str, expected: str) -> None:
     found = _digest_archive(raw, "md5")
     if found != expected:
-        raise BostructError(f"{name}: its MD5 is {found}, that of the official file {expected}")
+        raise BostructError(f"{name}: its MD5 is {found}, but the official file has {expected}")
 
 
 def _folder(folder: Path) -> Images:
-    """Images by class, in the order of the classes and of the file names."""
+    """Read images by class, in the order of the classes and of the file names."""
     images, labels = [], []
     names = sorted(one.name for one in folder.iterdir() if one.is_dir())
     if set(names) != set(CLASSES):
         raise DomainError(f"{folder}: expected folders {', '.join(CLASSES)}; got {', '.join(names) or 'none'}")
     for label, name in enumerate(CLASSES):
         for file in sorted((folder / name).iterdir()):
-            if not file.name.startswith("."):  # what file managers leave there, such as .DS_Store
+            if not file.name.startswith("."):  # files of file managers, such as .DS_Store
                 images.append(_read_image(file))
                 labels.append(label)
     if not images:
@@ -392,7 +392,7 @@ def _folder(folder: Path) -> Images:
 
 
 def _read_image(file: Path) -> np.ndarray:
-    """Return an image (3, 32, 32); raises DomainError for another size, before it is decoded, and for other files."""
+    """Return an image (3, 32, 32); raise DomainError for another size, before decoding it, and for other files."""
     pillow = optional_import("PIL.Image", "plot")
     try:
         with pillow.open(file) as image:

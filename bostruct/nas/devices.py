@@ -1,9 +1,9 @@
 """The device of a training: its random numbers, its precision, its data, and on a GPU its stream, graphs and memory.
 
-What only a GPU needs is here and nowhere else. A step that does the same on the same tensors is recorded once as a CUDA
-graph and replayed from then on. A step that waits for the device is never recorded: it is run as it is, always, with a
-warning. Where a recording fails all the same, its training begins anew without graphs (`training.run_trainings`), and
-this process records no more.
+All GPU-specific code is in this file. A step that does the same on the same tensors is captured once as a CUDA graph
+and then replayed. A step that waits for the device is never captured: it always runs eagerly, with a warning. If a
+capture fails anyway, its training restarts without graphs (`training.run_trainings`), and this process makes no
+further captures.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
 from bostruct.nas.data import Dataset, Examples
 
-WARM_UP = 3  # steps before a graph is captured, on the stream that it is captured on
-SYNC_MESSAGE = "called a synchronizing CUDA operation"  # what torch warns of where it was told to warn of waits
+WARM_UP = 3  # steps before the capture of a graph, on the same stream
+SYNC_MESSAGE = "called a synchronizing CUDA operation"  # torch's warning of a wait, in the debug mode "warn"
 StepBody = Callable[[], None]
 
-# After a capture that failed torch's allocator takes it for one still underway: the next capture, which empties the
+# After a failed capture, torch's allocator treats it as still underway: the next capture, which empties the
 # cache, would raise an internal error of torch.
 _CAPTURE_FAILED = threading.Event()
-_WAITS_LOCK = threading.Lock()  # filters of warnings, like torch's setting, belong to the whole process
-STREAMS = 32  # that torch has on a GPU: asked for more it gives the same ones again
-_FREE_STREAMS: dict[int, list[torch.cuda.Stream]] = {}  # number of a GPU -> those that nobody has
+_WAITS_LOCK = threading.Lock()  # warning filters and torch's debug mode belong to the whole process
+STREAMS = 32  # number of torch's streams on a GPU: further requests return the same streams again
+_FREE_STREAMS: dict[int, list[torch.cuda.Stream]] = {}  # number of a GPU -> unused streams
 
 MEMORY_MESSAGES = (
     "CUDA error: out of memory",
@@ -46,17 +46,17 @@ MEMORY_MESSAGES = (
     "CUBLAS_STATUS_ALLOC_FAILED",
     "DefaultCPUAllocator: can't allocate memory",
     "DefaultCPUAllocator: not enough memory",
-)  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
-NO_ENGINE = "unable to find an engine"  # where no convolution of cuDNN's has room, and where there is none for numbers
-LOW_MEMORY = 2**30  # bytes free; with fewer it was for lack of room
-BFLOAT16 = (8, 0)  # the compute capability from which cuDNN has all convolutions in bfloat16
-_PEAKS: dict[int, int] = {}  # number of a GPU -> bytes that trainings which went well had there at once
-_ON_DEVICE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> where and how -> the tensor there
-_WHOLES = WeakTensorKeyDictionary()  # inputs of the first share of some training examples -> all of these
+)  # messages of a RuntimeError if memory is short, besides torch.OutOfMemoryError
+NO_ENGINE = "unable to find an engine"  # cuDNN's message if no convolution fits into memory, or supports the numbers
+LOW_MEMORY = 2**30  # bytes; with less free memory, lack of memory is the cause
+BFLOAT16 = (8, 0)  # the lowest compute capability for which cuDNN has all convolutions in bfloat16
+_PEAKS: dict[int, int] = {}  # number of a GPU -> peak memory of successful trainings in bytes
+_ON_DEVICE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> key of a device -> tensor there
+_WHOLES = WeakTensorKeyDictionary()  # inputs of a fraction of training examples -> all training examples
 
 
 def check_device(name: str) -> torch.device:
-    """Return a CPU or a GPU that is there.
+    """Return an available CPU or GPU.
 
     name: ``cpu``, ``cuda`` or ``cuda:<number>``.
 
@@ -77,9 +77,9 @@ def check_device(name: str) -> torch.device:
 
 
 def check_devices(names: Sequence[str] | Literal["all"] | None) -> tuple[str, ...] | None:
-    """Return the devices that workers take in turn; None for None.
+    """Return the devices that workers use in turn; None for None.
 
-    names: at least one, each as of `check_device`, or ``all`` for all GPUs.
+    names: at least one name, see `check_device`, or ``all`` for all GPUs.
 
     Raises TypeError, ValueError.
     """
@@ -98,25 +98,24 @@ def check_devices(names: Sequence[str] | Literal["all"] | None) -> tuple[str, ..
 
 
 def with_index(device: torch.device) -> torch.device:
-    """Return a device with its number, which for ``cuda`` is that of the current device."""
+    """Return a device with its number; for ``cuda`` it is the current device."""
     if device.type == "cuda" and device.index is None:
         return torch.device("cuda", torch.cuda.current_device())
     return device
 
 
 class DeviceContext:
-    """A device with random numbers, and where there are graphs a stream, that belong to one training.
+    """A device with the random numbers of one training and, if there are graphs, its stream.
 
-    A GPU has one fast way: bfloat16, below compute capability 8.0 float32, and steps as CUDA graphs on a stream of the
-    training's own. Its fallback is the way of a CPU, step by step on the current stream. The fallback is taken where
-    anything is in doubt: where torch is not built with CUDA, if all streams are taken, and where a capture has
-    failed in this process.
+    On a GPU, a training uses bfloat16 (float32 below compute capability 8.0), and CUDA graphs of its steps on its own
+    stream. The fallback is eager steps on the current stream, as on a CPU. It is used if torch is not built with CUDA,
+    if all streams are taken, or if a capture has failed in this process.
 
-    Everything that a training does happens within `activate`: then torch's global random numbers are its own, and go on
-    from its last turn, whatever others have drawn in between. On a GPU this also holds while graphs of several
-    trainings are replayed at once: a graph reads seed and offset of the generator's state that it was captured with.
+    A training runs only within `activate`: there, torch's global generators are its own, and continue from its last
+    turn, independent of other trainings. On a GPU this also holds while graphs of several trainings are replayed at
+    once: a graph reads seed and offset from the generator state with which it was captured.
 
-    with_graphs: False for the fallback in any case.
+    with_graphs: False to use the fallback in any case.
     """
 
     def __init__(self, device: torch.device, seed: int, *, with_graphs: bool = True) -> None:
@@ -136,7 +135,7 @@ class DeviceContext:
 
     @contextmanager
     def activate(self) -> Iterator[None]:
-        """Use this training's random numbers and stream meanwhile, then those of before."""
+        """Use this training's random numbers and stream inside the block, then restore the previous ones."""
         before = torch.get_rng_state()
         torch.set_rng_state(self._state)
         try:
@@ -152,51 +151,51 @@ class DeviceContext:
     @contextmanager
     def _activate_cuda(self) -> Iterator[None]:
         default = torch.cuda.default_generators[self._index]
-        before = default.graphsafe_get_state()  # states change places, nothing is copied: graphs keep theirs
+        before = default.graphsafe_get_state()  # states are swapped, not copied: graphs keep their states
         default.graphsafe_set_state(self._generator)
         try:
-            # The stream sets the device too, and both back after a capture that failed. A training's shapes are
-            # fixed, so that the trying is paid once in a process.
+            # The stream also sets the device, and restores both after a failed capture. A training's shapes are
+            # fixed, so the benchmark of convolutions runs once in a process.
             with benchmark_convolutions(), torch.cuda.stream(self._stream):
                 yield
         finally:
             default.graphsafe_set_state(before)
 
     def precision(self) -> torch.autocast:
-        """Return the autocast of a forward pass: bfloat16 on a GPU of BFLOAT16, float32 elsewhere."""
+        """Return the autocast of a forward pass: bfloat16 on a GPU from `BFLOAT16` on, otherwise float32."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._bfloat16)
 
     def make_graphed_callable(self, body: StepBody) -> StepBody:
-        """Return a callable that repeats a step: as a CUDA graph if there are graphs, else as it is.
+        """Return a callable that repeats a step: as a CUDA graph if there are graphs, otherwise eagerly.
 
         The callable raises CaptureFailed.
         """
         return body if self.graphs is None else GraphedStep(body, self.graphs)
 
     def synchronize(self) -> None:
-        """Wait until the device has done all that it was told, on any stream."""
+        """Wait until the device has finished all queued work, on any stream."""
         if self.cuda:
             torch.cuda.synchronize(self._index)
 
     def free_memory(self) -> float:
-        """Return the bytes the device could give to anybody; not counted on a CPU, nor if a GPU does not answer."""
+        """Return the free bytes of the device; infinity for a CPU, or if a GPU does not respond."""
         with suppress(RuntimeError):
             return torch.cuda.mem_get_info(self._index)[0] if self.cuda else math.inf
         return math.inf
 
     def release(self) -> None:
-        """Give memory that nothing refers to any more back to the device, after a failure."""
+        """Release unreferenced memory of the device, after a failure."""
         if self.cuda:
-            gc.collect()  # an error's frames can refer to themselves
-            with suppress(RuntimeError):  # of a device that is lost, or of torch after a failed capture: the reason
-                torch.cuda.empty_cache()  # of the failure is what counts
+            gc.collect()  # the frames of an error may be in a reference cycle
+            with suppress(RuntimeError):  # a lost device, or torch after a failed capture, raises it: only the
+                torch.cuda.empty_cache()  # reason of the failure counts
 
 
 @contextmanager
 def benchmark_convolutions() -> Iterator[None]:
-    """Let cuDNN try its convolutions the first time that it meets a shape and keep the fastest, in this block alone.
+    """Let cuDNN benchmark its convolutions for each new shape and keep the fastest, only inside this block.
 
-    What meets a shape first decides for the process, as choices are kept however they were made.
+    The first use of a shape decides for the whole process, because choices are kept.
     """
     before = torch.backends.cudnn.benchmark
     torch.backends.cudnn.benchmark = True
@@ -207,7 +206,7 @@ def benchmark_convolutions() -> Iterator[None]:
 
 
 class CaptureFailed(BostructError, RuntimeError):
-    """A capture that failed, or that is not tried because another one has failed in this process."""
+    """Raised if a capture fails, or is not tried because another capture has failed in this process."""
 
 
 def can_capture() -> bool:
@@ -225,7 +224,7 @@ class CudaGraphs:
     def capture(self, body: StepBody) -> StepBody:
         """Return a body as a graph, captured and not run.
 
-        Raises CaptureFailed, whose cause says why.
+        Raises CaptureFailed; its cause is the reason.
         """
         if not can_capture():
             raise CaptureFailed("a capture has failed in this process")
@@ -236,7 +235,7 @@ class CudaGraphs:
                 body()
         except Exception as error:
             _CAPTURE_FAILED.set()
-            with suppress(RuntimeError):  # the error of the capture is what counts
+            with suppress(RuntimeError):  # only the error of the capture counts
                 graph.reset()
             reason = str(error).partition("\n")[0]
             raise CaptureFailed(f"its step cannot be a CUDA graph: {reason}") from error
@@ -244,16 +243,16 @@ class CudaGraphs:
 
     @contextmanager
     def record_waits(self) -> Iterator[list[warnings.WarningMessage]]:
-        """Give a list that holds, after the block, torch's warnings of operations that waited for the device.
+        """Yield a list that contains, after the block, torch's warnings of operations that waited for the device.
 
-        Other warnings are shown after the block. Nothing is raised in it, as torch has one setting for all threads.
+        Other warnings are shown after the block. Waits raise no errors, because torch has one setting for all threads.
         """
         waits: list[warnings.WarningMessage] = []
         with _WAITS_LOCK:
             before = torch.cuda.get_sync_debug_mode()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")  # said at the first call
+                warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")  # from the first call
                 torch.cuda.set_sync_debug_mode("warn")
                 try:
                     yield waits
@@ -266,7 +265,7 @@ class CudaGraphs:
                 warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
     def warn_of_wait(self, wait: warnings.WarningMessage) -> None:
-        """Warn with the line of code that waits, once for each training."""
+        """Warn about the line of code that waits, once for each training."""
         if not self._warned:
             self._warned = True
             warnings.warn(
@@ -277,9 +276,9 @@ class CudaGraphs:
 
 
 class GraphedStep:
-    """A body that runs as it is WARM_UP times, is captured, and is replayed from then on.
+    """A body that runs eagerly `WARM_UP` times, is then captured, and replayed from then on.
 
-    Where the last of these runs waits for the device, the body is run as it is, always. Calls raise CaptureFailed.
+    If the last of these runs waits for the device, the body always runs eagerly. Calls raise CaptureFailed.
     """
 
     def __init__(self, body: StepBody, graphs: CudaGraphs) -> None:
@@ -301,10 +300,10 @@ class GraphedStep:
 
 
 def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
-    """Take a stream that no other training has, None if all are taken; it is given back when its owner is gone.
+    """Return a stream that no other training uses, None if all are taken; it is released when its owner is deleted.
 
-    When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
-    captured on the same stream still writes there.
+    When a graph is deleted, torch frees the cuBLAS workspace of its stream, even if another graph that was captured on
+    the same stream still writes there.
     """
     if number not in _FREE_STREAMS:
         torch.cuda.init()
@@ -312,7 +311,7 @@ def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
         _FREE_STREAMS[number] = list({stream.cuda_stream: stream for stream in every}.values())
     free = _FREE_STREAMS[number]
     if not free:
-        gc.collect()  # errors can hold trainings that have failed, and refer to themselves
+        gc.collect()  # errors of failed trainings may be in reference cycles
     if not free:
         return None
     stream = free.pop()
@@ -321,12 +320,12 @@ def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
 
 
 def memory_reason(error: BaseException | None, free_memory: Callable[[], float]) -> str | None:
-    """Return the first line about memory in an error or what led to it; None if it is about something else.
+    """Return the first line about memory in an error or its causes; None if memory is not the reason.
 
-    A capture that runs out of memory can raise an error about the capture, with the cause as its context. cuDNN passes
-    over convolutions that have no room for their work, and in the end says only that it found none.
+    A capture that runs out of memory may raise an error about the capture, with the cause as its context. cuDNN skips
+    convolutions whose workspace does not fit, and finally reports only that it found none.
 
-    free_memory: gives the bytes that the device has free; called only where cuDNN found no convolution.
+    free_memory: returns the free bytes of the device; called only if cuDNN found no convolution.
     """
     while error is not None:
         text = str(error)
@@ -340,7 +339,7 @@ def memory_reason(error: BaseException | None, free_memory: Callable[[], float])
 
 
 class MemoryPeak:
-    """The most bytes of a GPU that trainings have at once from now on; those of a CPU are not counted."""
+    """The peak memory of trainings on a GPU from now on, in bytes; memory of a CPU is not counted."""
 
     def __init__(self, device: torch.device) -> None:
         self._number = with_index(device).index if device.type == "cuda" else None
@@ -349,13 +348,13 @@ class MemoryPeak:
             self._before = torch.cuda.memory_allocated(self._number)
 
     def record(self) -> None:
-        """Note the bytes of trainings that went well."""
+        """Record the peak memory of successful trainings."""
         if self._number is not None:
             own = torch.cuda.max_memory_allocated(self._number) - self._before
             _PEAKS[self._number] = max(own, _PEAKS.get(self._number, 0))
 
     def still_fits(self) -> bool:
-        """Return whether the bytes that trainings had before can be had again; caches are empty."""
+        """Return whether the peak memory of earlier trainings can be allocated again; caches are empty."""
         try:
             if self._number in _PEAKS:
                 torch.empty(_PEAKS[self._number], dtype=torch.uint8, device=f"cuda:{self._number}")
@@ -368,8 +367,8 @@ class MemoryPeak:
 class DeviceExamples:
     """Examples of a part on a device; images channels-last on a GPU.
 
-    inputs: bytes of images as they are, normalized batch by batch; all else float32, (input - mean) / scale.
-    mean, scale: of bytes divided by 255, (1, channels or 1, 1, 1).
+    inputs: uint8 images, normalized batch by batch, or float32, (input - mean) / scale.
+    mean, scale: mean and scale of bytes divided by 255, (1, channels or 1, 1, 1).
     """
 
     inputs: Tensor
@@ -381,7 +380,7 @@ class DeviceExamples:
         return len(self.inputs)
 
     def take(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return normalized inputs and targets of chosen examples, images in the memory format that they have.
+        """Return normalized inputs and targets of chosen examples; images keep their memory format.
 
         chosen: int64 (m,), on the same device.
         """
@@ -404,12 +403,12 @@ class DeviceParts(NamedTuple):
 
 def on_device(data: Dataset, device: torch.device) -> DeviceParts:
     """Return a data set's parts on a device, the same tensors at every call; they must not be changed."""
-    there = with_index(device)  # "cuda" and "cuda:0" can be one
+    there = with_index(device)  # "cuda" and "cuda:0" may be the same device
     return DeviceParts(*(_examples_on_device(part, data, there) for part in (data.train, data.validation, data.test)))
 
 
 def fraction_of(data: Dataset, fraction: float) -> Dataset:
-    """Return `Dataset.part`; on a device it is the first examples of the whole there, no copy of its own.
+    """Return `Dataset.part`; on a device it is a view of the first of all examples, not a copy.
 
     fraction: share of the training examples, in (0, 1].
     """
@@ -446,13 +445,13 @@ def _normalize(inputs: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
 
 
 def _memoize(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
-    """Return what `make` makes of a tensor; it is made once for as long as somebody holds that tensor."""
-    held: Any = _ON_DEVICE.setdefault(source, {})  # of Hashable to Tensor, which torch does not state
-    if key not in held:
+    """Return the tensor of `make`; it is made once during the lifetime of the source tensor."""
+    cached: Any = _ON_DEVICE.setdefault(source, {})  # Hashable -> Tensor, which torch does not declare
+    if key not in cached:
         made = make()
-        if made is source:  # already there; kept here it would keep itself
+        if made is source:  # in the cache it would keep itself alive
             return made
         if made.is_cuda:
             torch.cuda.current_stream(made.device).synchronize()  # other streams may read it from now on
-        held[key] = made
-    return held[key]
+        cached[key] = made
+    return cached[key]

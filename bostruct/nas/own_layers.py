@@ -1,4 +1,4 @@
-"""Layers of your own, to be trained: functions that build their modules, and files that hold them."""
+"""Custom layers for training: functions that build their modules, and files with such functions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import BUILT_IN, Family, Label, Layer
 
-Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
+Shape: TypeAlias = tuple[int, ...]  # shape of one example: (channels, height, width), or (features,)
 LayerBuilder: TypeAlias = Callable[[Layer, Shape], nn.Module]
 LayerBuilders: TypeAlias = Mapping[str, LayerBuilder]
 
 
 def copy_to_meta(network: nn.Module) -> nn.Module:
-    """Return a copy whose parameters and buffers have a shape and no content, shared ones still shared."""
-    held = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
+    """Return a copy on the meta device, without content; shared parameters and buffers are still shared."""
+    memo = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
     for one in network.parameters():
-        held[id(one)] = nn.Parameter(torch.empty_like(one, device="meta"), one.requires_grad)
-    return copy.deepcopy(network, held)
+        memo[id(one)] = nn.Parameter(torch.empty_like(one, device="meta"), one.requires_grad)
+    return copy.deepcopy(network, memo)
 
 
 def check_builders(builders: object) -> LayerBuilders:
@@ -51,7 +51,7 @@ def check_builders(builders: object) -> LayerBuilders:
 
 
 def check_builder_labels(builders: LayerBuilders, family: Family) -> None:
-    """Check that each builder is for a label of a family, or of the package's: another one would never be called.
+    """Check that each builder is for a label of a family or of the package's families; others would never be called.
 
     builders: label -> function (layer, shape) -> module.
 
@@ -60,15 +60,15 @@ def check_builder_labels(builders: LayerBuilders, family: Family) -> None:
     known = {*family.by_name, *(name for one in BUILT_IN.values() for name in one.by_name)}
     for label in builders:
         if label not in known:
-            told = f"no label of the architecture's family {family.name}, nor of the package's families"
-            raise DomainError(f"builders: {short_repr(label)} is {told}{did_you_mean(label, known)}")
+            families = f"the architecture's family {family.name} or of the package's families"
+            raise DomainError(f"builders: {short_repr(label)} is not a label of {families}{did_you_mean(label, known)}")
 
 
 def leaving_shape(layer: Layer, label: Label, entering: Shape) -> Shape:
-    """Return the shape of one example after a processing layer, as its label says.
+    """Return the shape of one example after a processing layer, by its label.
 
-    layer: gives the units and the stride.
-    label: says whether there are units, and what becomes of an image.
+    layer: layer with the units and the stride.
+    label: label that defines the effect on images.
     """
     channels = layer.units if layer.units is not None else entering[0]
     if label.image == "collapses":
@@ -77,36 +77,36 @@ def leaving_shape(layer: Layer, label: Label, entering: Shape) -> Shape:
     return (channels, *(-(-n // 2) if halved else n for n in entering[1:]))
 
 
-def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, builder: LayerBuilder) -> nn.Module:
-    """Build a layer by a function of the user, and try it on two examples without content.
+def build_own_layer(place: str, layer: Layer, label: Label, entering: Shape, builder: LayerBuilder) -> nn.Module:
+    """Build a layer with a function of the user, and try it on two examples without content.
 
-    layer: to be built, with its units, stride and attributes.
+    layer: layer to build, with its units, stride and attributes.
 
-    Raises DomainError if the function returns no module, if the module does not take such examples, and where it
-    gives another shape than the label says.
+    Raises DomainError if the function returns no module, or if the module rejects such examples or returns another
+    shape than the label requires.
     """
     source = f"builders[{layer.label!r}]"
     if label.role != "processing":
-        raise DomainError(f"{where}: {source}: expected a label of processing layers, got one of role {label.role}")
+        raise DomainError(f"{place}: {source}: expected a label of processing layers, got one of role {label.role}")
     module = builder(layer, entering)
     if not isinstance(module, nn.Module):
-        raise DomainError(f"{where}: {source} is to return a torch.nn.Module, got {short_repr(module)}")
+        raise DomainError(f"{place}: {source} must return a torch.nn.Module, got {short_repr(module)}")
     if type(module).forward is nn.Module.forward:
-        raise DomainError(f"{where}: {source} is to return a module with a method forward, got {short_repr(module)}")
+        raise DomainError(f"{place}: {source} must return a module with a method forward, got {short_repr(module)}")
     try:
         with torch.device("meta"), torch.no_grad():
             given = copy_to_meta(module).eval()(torch.empty(2, *entering))
-    except NotImplementedError:  # an operation that torch cannot follow without content
+    except NotImplementedError:  # an operation that the meta device does not support
         return module
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, AssertionError) as error:
-        if "meta tensors" in str(error):  # a number taken out of a tensor: no content to follow either
+        if "meta tensors" in str(error):  # a number taken out of a tensor without content
             return module
-        raise DomainError(f"{where}: the module of {source} does not take examples {entering}: {error}") from error
+        raise DomainError(f"{place}: the module of {source} does not take examples {entering}: {error}") from error
     expected = (2, *leaving_shape(layer, label, entering))
     shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
     if shape != expected:
         raise DomainError(
-            f"{where}: the module of {source} makes {shape} of 2 examples {entering}; the label says {expected}"
+            f"{place}: the module of {source} makes {shape} of 2 examples {entering}; the label says {expected}"
         )
     return module
 
@@ -114,7 +114,7 @@ def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, bui
 class OwnLayers(NamedTuple):
     """Layers of a file.
 
-    pool: architectures to start from, as texts; None if the file has none.
+    pool: initial architectures as strings, if any.
     """
 
     family: Family
@@ -124,9 +124,9 @@ class OwnLayers(NamedTuple):
 
 @dataclass(frozen=True)
 class FileBuilder:
-    """The builder of one label in a file, which another process finds again by the path.
+    """The builder of one label in a file; worker processes load the file by its path.
 
-    label: a key of its ``BUILDERS``.
+    label: a key of ``BUILDERS`` in the file.
     """
 
     path: str
@@ -138,21 +138,21 @@ class FileBuilder:
 
 
 def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
-    """Run a Python file that defines ``FAMILY``, ``BUILDERS``, and where it likes ``POOL``.
+    """Run a Python file that defines ``FAMILY``, ``BUILDERS``, and optionally ``POOL``.
 
-    Raises DomainError if there is no such file or it cannot be run, and for what is missing in it or something else.
+    Raises DomainError if the file does not exist or cannot be run, or if a definition is missing or invalid.
     """
     file = Path(path).expanduser().absolute()
     if not file.is_file():
-        raise DomainError(f"layers: expected a Python file, and {file} is none")
+        raise DomainError(f"layers: expected a Python file, and {file} is not a file")
     found = _run_file(str(file))
     if "FAMILY" not in found or "BUILDERS" not in found:
-        raise DomainError(f"layers: {file} is to define FAMILY and BUILDERS, and may define POOL")
+        raise DomainError(f"layers: {file} must define FAMILY and BUILDERS, and may define POOL")
     if not isinstance(found["FAMILY"], Family):
         raise DomainError(f"layers: FAMILY in {file}: expected a Family, got {short_repr(found['FAMILY'])}")
     pool = found.get("POOL")
     if pool is not None and not isinstance(pool, list | tuple):
-        raise DomainError(f"layers: POOL in {file}: expected a list of texts, got {short_repr(pool)}")
+        raise DomainError(f"layers: POOL in {file}: expected a list of strings, got {short_repr(pool)}")
     try:
         labels = list(check_builders(found["BUILDERS"]))
     except TypeError as error:
@@ -170,9 +170,9 @@ def _run_file(path: str) -> dict[str, Any]:
     try:
         return runpy.run_path(path)
     except SyntaxError as error:
-        where = f", line {error.lineno}" if error.lineno else ""
-        raise DomainError(f"layers: {path}{where}: SyntaxError: {error.msg}") from error
+        place = f", line {error.lineno}" if error.lineno else ""
+        raise DomainError(f"layers: {path}{place}: SyntaxError: {error.msg}") from error
     except Exception as error:  # the file is the user's, and may raise anything
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-        where = f", line {lines[-1]}" if lines else ""
-        raise DomainError(f"layers: {path}{where}: {type(error).__name__}: {error}") from error
+        place = f", line {lines[-1]}" if lines else ""
+        raise DomainError(f"layers: {path}{place}: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""The searches of `bostruct nas`, as values: two that need no download, and one on CIFAR-10, over spaces of papers."""
+"""The searches of `bostruct nas`: two that need no download, and one on CIFAR-10, over spaces of papers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from bostruct.nas.spaces.nasbench101 import nasbench101
 from bostruct.nas.spaces.nasnet import nasnet
 from bostruct.nas.spaces.wrs_cnn import wrs_cnn
 
-NARROWEST = 4  # filters or units of a layer of a reduced space
-MAX_SECONDS = 60.0  # seconds a training: one that takes longer is no network for this data
+NARROWEST = 4  # smallest number of filters or units of a layer of a reduced space
+MAX_SECONDS = 60.0  # seconds per training: slower networks are unsuitable for this data
 FIFTHS = 5
-CHAINS = "chains"  # our own space of CIFAR-10
-SYNTHETIC = "synthetic"  # in place of a folder of images
+CHAINS = "chains"  # bostruct's own space for CIFAR-10
+SYNTHETIC = "synthetic"  # instead of a folder of images
 
 
 def scale_widths(widths: Sequence[int], scale: float) -> tuple[int, ...]:
@@ -49,13 +49,13 @@ def scale_widths(widths: Sequence[int], scale: float) -> tuple[int, ...]:
 class PaperSpace:
     """A space that a paper searched for CIFAR-10.
 
-    paper: its authors and year, and what it did there.
+    paper: authors and year of the paper, and the experiment.
     protocol: how networks are trained, one of `bostruct.nas.cifar.PROTOCOLS`.
-    method: the paper's method, or its first.
+    method: the paper's method, or its first method.
     trials: evaluations of a search, as published.
-    build: scale in (0, 1] -> the domain; a scale multiplies filters and units.
-    initial: points that every published search begins with.
-    measure: what is minimized, in words.
+    build: function from a scale in (0, 1] to the domain; the scale multiplies filters and units.
+    initial: initial points of every published search.
+    measure: description of the minimized quantity.
     """
 
     paper: str
@@ -71,15 +71,15 @@ class PaperSpace:
         return point
 
     def objective(self, error: Callable[[Presented], float], scale: float) -> Callable[[Presented], float]:
-        """Return what the paper minimizes, of a point of the domain.
+        """Return the objective of the paper, a function of a point of the domain.
 
-        error: of a network.
+        error: error of a network.
         """
         return error
 
 
 class CellsByBits(PaperSpace):
-    """COMBO's cells as 31 bits; it minimizes the error plus a price of FLOPs, 0.92 for cells without a path."""
+    """COMBO's cells as 31 bits; it minimizes the error plus a penalty on FLOPs, 0.92 for cells without a path."""
 
     def network(self, point: Presented, scale: float) -> Program:
         return program_of([int(point[f"bit_{i}"]) for i in range(31)], scale_widths((16, 32, 64), scale))
@@ -89,7 +89,7 @@ class CellsByBits(PaperSpace):
 
 
 def _nasbot_domain(scale: float) -> Domain:
-    """Return NASBOT's domain, 5 to 60 layers of 8 to 1,024 units, with its pool of 12, narrower by a scale."""
+    """Return NASBOT's domain, 5 to 60 layers of 8 to 1,024 units, with its pool of 12; widths times a scale."""
     if scale == 1.0:
         return cnn_domain()
     least, most = scale_widths((8, 1024), scale)
@@ -111,7 +111,7 @@ def _wrs_space(scale: float) -> Domain:
 
 
 def _spaces_of_deeparchitect() -> dict[str, PaperSpace]:
-    """Return its five spaces: random search drew 128 networks of a space, its searchers 256 of the Genetic one."""
+    """Return the five spaces of the paper: 128 trials of random search each, 256 of its searchers on Genetic CNN."""
     paper, wide = "Negrinho et al. 2019", (64, 128, 256)
     builders: dict[str, Callable[[float], Domain]] = {
         "flat": lambda scale: SearchSpace(flat(filters=scale_widths(wide, scale))),
@@ -154,13 +154,13 @@ PAPER_SPACES: dict[str, PaperSpace] = {
 class Search:
     """A search of `bostruct nas`.
 
-    domain: gives the domain; one of architectures takes ``pool`` and ``family`` as `cnn_domain` does.
-    longest: seconds a training, None for no limit.
-    method: what searches unless a method is named.
-    protocol: of CIFAR-10; empty for others.
-    space: a space of a paper, None for our chains.
-    scale: of a reduced search, in (0, 1].
-    reduced: what the scale has reduced, in words; empty at 1.
+    domain: returns the domain; a domain of architectures takes ``pool`` and ``family`` like `cnn_domain`.
+    longest: seconds per training, None for no limit.
+    method: default method.
+    protocol: protocol for CIFAR-10; empty for other data.
+    space: a space of a paper, None for bostruct's chains.
+    scale: scale of a reduced search, in (0, 1].
+    reduced: description of what the scale has reduced; empty at 1.
     """
 
     dataset: str
@@ -185,7 +185,7 @@ class Search:
 
     @property
     def initial(self) -> tuple[Presented, ...]:
-        """The points that the search begins with, besides the domain's own."""
+        """The initial points of the search, in addition to the domain's pool."""
         return () if self.space is None else self.space.initial
 
     def network(self, point: Presented) -> Architecture | Program:
@@ -193,7 +193,7 @@ class Search:
         return point if self.space is None else self.space.network(point, self.scale)
 
     def minimized(self) -> Callable[[Presented], float]:
-        """Return what the search minimizes, of a point of the domain."""
+        """Return the objective of the search, a function of a point of the domain."""
         error = self.objective()
         return error if self.space is None else self.space.objective(error, self.scale)
 
@@ -206,7 +206,7 @@ class Search:
         return {"point": domain.encode(domain.parse(point))}
 
     def point_of(self, data: dict[str, Any]) -> Presented:
-        """Return the point that `to_json` has described."""
+        """Return the point that `to_json` described."""
         domain = self.domain()
         if "point" in data:
             return domain.present(domain.decode(data["point"]))
@@ -215,8 +215,8 @@ class Search:
     def objective(self, seed: int = 0, repeats: int | None = None) -> NetworkObjective:
         """Return the objective of the search.
 
-        seed: of the first training, from 0.
-        repeats: trainings a trial, None for those of the search.
+        seed: seed of the first training, from 0.
+        repeats: trainings per trial; None for the search's own number.
         """
         times = self.repeats if repeats is None else repeats
         seconds = None if self.longest is None else self.longest * times
@@ -232,7 +232,7 @@ class Search:
         )
 
     def network_by_hand(self) -> Architecture:
-        """Return the network that somebody would try first."""
+        """Return a hand-designed baseline network."""
         return Architecture.chain(self.by_hand)
 
 
@@ -250,17 +250,17 @@ def search_of(
 ) -> Search:
     """Return the search of `bostruct nas` for a data set.
 
-    data: of CIFAR-10, its path, as of `CIFAR10Objective`, or ``synthetic`` for `synthetic_cifar10`; None for others.
-    protocol: of CIFAR-10, as of `CIFAR10Objective`; None: that of the space's paper, ``fast`` for our chains.
-    epochs: other than the recipe's, None for those.
+    data: path of CIFAR-10, see `CIFAR10Objective`, or ``synthetic`` for `synthetic_cifar10`; None for other data.
+    protocol: protocol for CIFAR-10, see `CIFAR10Objective`; by default the space's own, ``fast`` for chains.
+    epochs: number of epochs; None for the recipe's number.
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
-    devices: of several workers, as of `NetworkObjective`; None for `device`.
-    layers: a file of layers of your own, as of `bostruct.nas.own_layers.read_layers`; None for none.
-    space: of CIFAR-10, one of `bostruct.nas.searches.PAPER_SPACES`, or ``chains`` for our own.
-    scale: of CIFAR-10, in (0, 1]: multiplies images, epochs, trials and, in a paper's space, filters and units; below
-        1, each network is trained once.
+    devices: devices of several workers, see `NetworkObjective`; None for `device`.
+    layers: a file of custom layers, if any, see `bostruct.nas.own_layers.read_layers`.
+    space: space for CIFAR-10, one of `bostruct.nas.searches.PAPER_SPACES`, or ``chains`` for bostruct's own.
+    scale: scale for CIFAR-10, in (0, 1]: multiplies images, epochs, trials and, in a paper's space, filters and units;
+        below 1, each network is trained once.
 
-    Raises ValueError, and what `bostruct.nas.cifar.read_cifar10` and `read_layers` raise.
+    Raises ValueError, and the errors of `bostruct.nas.cifar.read_cifar10` and `read_layers`.
     """
     check_choice("dataset", dataset, (*SEARCHES, "cifar10"))
     if (data is None) == (dataset == "cifar10"):
@@ -268,7 +268,7 @@ def search_of(
     check_choice("space", space, (CHAINS, *PAPER_SPACES))
     check_number("scale", scale, above=0.0, high=1.0)
     if data is None and (protocol, space, scale) != (None, CHAINS, 1.0):
-        raise ValueError(f"protocol, space, scale: expected none of them for {dataset}; they are of cifar10 alone")
+        raise ValueError(f"protocol, space, scale: expected none of them for {dataset}; only cifar10 has them")
     paper = PAPER_SPACES.get(space)
     protocol = protocol or ("fast" if paper is None else paper.protocol)
     folder = data if data in (None, SYNTHETIC) else Path(data).expanduser().absolute()
@@ -279,21 +279,21 @@ def search_of(
         raise ValueError(f"layers: expected none with the space {space!r}, which has its own")
     changed = {"protocol": folder and protocol, "epochs": epochs, "layers": file}
     changed |= {"space": None if paper is None else space, "scale": None if scale == 1.0 else scale}
-    told = {name: value for name, value in changed.items() if value is not None}
+    given = {name: value for name, value in changed.items() if value is not None}
     places = {} if folder is None else {"data": str(folder)}
-    arguments = {**places, **told, "device": device}
+    arguments = {**places, **given, "device": device}
     return replace(
         made,
         recipe=made.recipe if epochs is None else replace(made.recipe, epochs=epochs),
         device=device,
         devices=devices,
-        title=" ".join([dataset, *(f"{name}={value}" for name, value in told.items())]),
+        title=" ".join([dataset, *(f"{name}={value}" for name, value in given.items())]),
         call=", ".join([repr(dataset), *(f"{name}={value!r}" for name, value in arguments.items())]),
     )
 
 
 def _with_layers(search: Search, file: str) -> Search:
-    """Return a search with the layers of a file; begins at the file's pool, or at its own if there is none."""
+    """Return a search with the layers of a file; it starts from the file's pool, if any, otherwise from its own."""
     own = read_layers(file)
     if own.family.image != search.domain().family.image:
         needed = "images" if search.domain().family.image else "features"
@@ -303,7 +303,7 @@ def _with_layers(search: Search, file: str) -> Search:
 
 
 def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: float, epochs: int | None) -> Search:
-    """Four fifths of the official training images to train on, as all protocols have it, also if there are fewer."""
+    """Return the search on CIFAR-10; as in all protocols, four fifths of the official training images train."""
     chosen = PROTOCOLS[check_choice("protocol", protocol, PROTOCOLS)]
     images = [max(round(count * scale), len(CLASSES)) for count in (50_000, 10_000)]
     official = synthetic_cifar10(*images) if path == SYNTHETIC else read_cifar10(path)
@@ -333,12 +333,12 @@ def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: f
     reduced = (
         f"widths times {scale:g} (at least 4), {used - held} training images, {epochs} of {chosen.recipe.epochs} epochs"
     )
-    reduced += f", 1 of {chosen.repeats} trainings a trial" if chosen.repeats > 1 else ""
+    reduced += f", 1 of {chosen.repeats} trainings per trial" if chosen.repeats > 1 else ""
     return replace(made, recipe=replace(chosen.recipe, epochs=epochs), trials=fewer, repeats=1, reduced=reduced)
 
 
 def _by_hand(scale: float) -> str:
-    """Return the network that somebody would try first, narrower by a scale."""
+    """Return a hand-designed baseline network, with widths times a scale."""
     narrow, middle, wide = scale_widths((32, 64, 128), scale)
     return f"conv3-{narrow} conv3-{middle}/2 conv3-{middle} conv3-{wide}/2 conv3-{wide} softmax"
 
@@ -355,20 +355,20 @@ class RetrainedScore(NamedTuple):
 
 
 def retrain(search: Search, network: Architecture | Program, seeds: int = 5, first: int = 100) -> RetrainedScore:
-    """Train a network anew, and score it on the test examples, whose error the search was not told."""
+    """Retrain a network, and score it on the test examples, which the search does not use."""
     return average_test_error(retrain_networks(search, network, seeds, first))
 
 
 def retrain_networks(
     search: Search, network: Architecture | Program, seeds: int = 5, first: int = 100
 ) -> list[Trained]:
-    """Train a network anew with several seeds, and return a trained network for each.
+    """Retrain a network with several seeds, and return a trained network for each.
 
     seeds: number of trainings.
     """
     objective = search.objective(first, seeds)
     if objective.builders is not None and isinstance(network, Architecture):
-        known = network.family.by_name  # a network by hand is of a family without the search's own layers
+        known = network.family.by_name  # the family of a hand-designed network lacks the search's own layers
         objective = replace(objective, builders={x: one for x, one in objective.builders.items() if x in known})
     return objective.train(network)
 
@@ -383,7 +383,7 @@ def average_test_error(trained: Sequence[Trained]) -> RetrainedScore:
 
 
 def guessing_error(data: Dataset) -> float:
-    """Return the test error of one answer for all examples: the most frequent class, or the mean."""
+    """Return the test error of a constant prediction: the most frequent class, or the mean."""
     targets = data.test.targets
     if data.task == "classification":
         return 1.0 - float(targets.bincount().max()) / len(targets)

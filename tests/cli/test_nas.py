@@ -170,7 +170,7 @@ def test_combo_searches_its_cells_from_the_published_ones(tmp_path):
     )
     summary = json.loads(done.stdout)
     assert (summary["method"], summary["space"], summary["trials"]) == ("combo", "combo-cell", 11)
-    assert summary["reduced"].endswith("80 training images, 1 of 20 epochs, 1 of 4 trainings a trial")
+    assert summary["reduced"].endswith("80 training images, 1 of 20 epochs, 1 of 4 trainings per trial")
     found = runpy.run_path(str(tmp_path / "retrain.py"))
     search = found["search"]
     method = published_searcher(search, "combo", search.domain())

@@ -107,7 +107,7 @@ def test_their_repeats_are_trained_one_by_one():
         (lambda *_: nn.ModuleList([Gated(1, 8, 1)]), r"layer 1 .*a module with a method forward, got ModuleList"),
         (lambda *_: nn.LazyConv2d(8, 3, padding=1), r"layer 1 \(gated-8\): the module of .*uninitialized parameter"),
         (lambda *_: Refusing(), r"layer 1 \(gated-8\): the module of .*does not take examples .*only even sides"),
-        (lambda *_: 3, r"layer 1 \(gated-8\): builders\['gated'\] is to return a torch.nn.Module, got 3"),
+        (lambda *_: 3, r"layer 1 \(gated-8\): builders\['gated'\] must return a torch.nn.Module, got 3"),
         (lambda *_: Gated(2, 8, 1), r"the module of builders\['gated'\] does not take examples \(1, 8, 8\)"),
         (lambda *_: Gated(1, 5, 1), r"makes \(2, 5, 8, 8\) of 2 examples .*the label says \(2, 8, 8, 8\)"),
     ],
@@ -143,7 +143,7 @@ def test_a_module_that_reads_numbers_out_of_tensors_is_taken_as_it_is():
     [
         ("conv33", "conv3-8 softmax", "cnn", "'conv33' is no label of .* family cnn, .*Did you mean 'conv3'"),
         ("gatde", "conv3-8 softmax", gated_layers.FAMILY, r"'gatde' is .* cnn\+gated.*Did you mean 'gated'"),
-        ("gated", "conv3-8 softmax", "cnn", "'gated' is no label of .* family cnn, nor of the package's families"),
+        ("gated", "conv3-8 softmax", "cnn", "'gated' is not a label of .* family cnn or of the package's families"),
     ],
 )
 def test_builders_of_unknown_labels_are_refused(label, chain, family, words):
@@ -192,15 +192,15 @@ class TestAFileOfLayers:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            (None, r"expected a Python file, and .*layers\.py is none"),
-            ("BUILDERS = {}", "is to define FAMILY and BUILDERS, and may define POOL"),
+            (None, r"expected a Python file, and .*layers\.py is not a file"),
+            ("BUILDERS = {}", "must define FAMILY and BUILDERS, and may define POOL"),
             ("BUILDERS = {}\nFAMILY = 'cnn'", r"FAMILY in .*: expected a Family, got 'cnn'"),
             (f"BUILDERS = {{'a': 3}}\n{IMPORT}", r"BUILDERS in .*: builders: .*got 'a': 3"),
             (
                 f"BUILDERS = {{'gelo': print}}\n{IMPORT}",
                 "BUILDERS in .*: expected labels of FAMILY, .*conv3.*; got gelo",
             ),
-            (f"BUILDERS, POOL = {{}}, 'conv3-8'\n{IMPORT}", "POOL in .*: expected a list of texts, got 'conv3-8'"),
+            (f"BUILDERS, POOL = {{}}, 'conv3-8'\n{IMPORT}", "POOL in .*: expected a list of strings, got 'conv3-8'"),
         ],
     )
     def test_is_refused_by_name(self, tmp_path, text, words):

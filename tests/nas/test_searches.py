@@ -30,7 +30,7 @@ def test_wrong_settings_of_a_paper_space_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             searches.search_of("cifar10", data="synthetic", **({"scale": 0.002} | setting))
-    with pytest.raises(ValueError, match="of cifar10 alone"):
+    with pytest.raises(ValueError, match="only cifar10 has them"):
         searches.search_of("digits", scale=0.5)
 
 
