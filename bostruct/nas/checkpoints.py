@@ -1,4 +1,4 @@
-"""Trainings on disk, after every epoch, so that one that was killed goes on."""
+"""Checkpoints of trainings after every epoch, from which a killed training resumes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIGESTS: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
 
 @dataclass
 class TrainingState:
-    """The state of a training that a checkpoint holds."""
+    """The state of a training in a checkpoint."""
 
     network: nn.Module
     optimizer: torch.optim.Optimizer
@@ -34,7 +34,7 @@ class TrainingState:
 
 
 def checkpoint_identity(data: Dataset, recipe: Recipe, seed: int, device: torch.device) -> dict[str, str]:
-    """Return the settings that a training must share with a checkpoint to go on from it, by name."""
+    """Return the settings that a training must share with a checkpoint to resume from it, by name."""
     return {
         "data": data_digest(data),
         "recipe": repr(recipe),
@@ -45,9 +45,9 @@ def checkpoint_identity(data: Dataset, recipe: Recipe, seed: int, device: torch.
 
 
 def data_digest(data: Dataset) -> str:
-    """Return a digest of what a training sees of a data set, content and shapes.
+    """Return a digest of the content and shapes of a data set that a training uses.
 
-    It is computed once for as long as somebody holds the data set.
+    It is computed once during the lifetime of the data set.
     """
     if data not in _DIGESTS:
         digest = hashlib.blake2b(repr((data.task, data.classes, data.mean, data.scale)).encode(), digest_size=16)
@@ -59,25 +59,25 @@ def data_digest(data: Dataset) -> str:
 
 
 def save_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str, str]) -> None:
-    """Write network, optimizer, random states and epochs, in one step: a file is whole or not there.
+    """Write network, optimizer, random states and epochs atomically: the file is complete or does not exist.
 
-    path: of the file, None for no checkpoint.
+    path: path of the file, None for no checkpoint.
     """
     if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     torch.save({"about": dict(about), **_contents(state)}, partial)
-    with contextlib.suppress(FileNotFoundError):  # swept by another process that trains the same
+    with contextlib.suppress(FileNotFoundError):  # deleted by another process with the same training
         os.replace(partial, path)
 
 
 def load_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str, str]) -> None:
-    """Bring a training to where the file left it.
+    """Restore a training from a checkpoint.
 
-    Where there is no file, or with a warning if it is damaged or of another training, it is left as it is.
+    The training is unchanged if there is no file, and, with a warning, if the file is damaged or of another training.
 
-    path: of the file, None for no checkpoint.
+    path: path of the file, None for no checkpoint.
     """
     if path is None:
         return
@@ -91,15 +91,15 @@ def load_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str,
             warnings.warn(f"{path}: of another training (other {', '.join(differing)}), it starts over", stacklevel=3)
             return
         _restore(state, saved)
-    except Exception as error:  # it saves time and holds nothing that a training cannot make again
+    except Exception as error:  # a checkpoint only saves time: the training can be repeated without it
         _restore(state, before)
         warnings.warn(f"{path}: not a whole checkpoint, the training starts over ({error!r})", stacklevel=3)
 
 
 def delete_checkpoint(path: Path | None) -> None:
-    """Delete the file of a training that has ended, well or not, and what killed processes left of it.
+    """Delete the file of a completed or failed training, and its partial files of killed processes.
 
-    path: of the file, None for no checkpoint.
+    path: path of the file, None for no checkpoint.
     """
     if path is not None:
         path.unlink(missing_ok=True)
@@ -126,12 +126,12 @@ def _contents(state: TrainingState) -> dict[str, Any]:
 
 def _restore(state: TrainingState, saved: Mapping[str, Any]) -> None:
     state.network.load_state_dict(saved["network"])
-    # Groups are those of this optimizer: it may have graphs if the one in the file had none, or the other way round.
+    # The groups of this optimizer are kept: only one of the two optimizers may have graphs.
     groups = state.optimizer.state_dict()["param_groups"]
     rates = [group["lr"] for group in groups]
     state.optimizer.load_state_dict({"state": saved["optimizer"]["state"], "param_groups": groups})
     for group, rate in zip(state.optimizer.param_groups, rates, strict=True):
-        group["lr"] = rate  # set before every step; with graphs the tensor that they read
+        group["lr"] = rate  # set before every step; with graphs it is the tensor that they read
     state.generator.set_state(saved["generator"])
     torch.set_rng_state(saved["torch"])
     if saved["cuda"] is not None:

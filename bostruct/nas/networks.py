@@ -1,7 +1,7 @@
 """Architectures as `torch.nn.Module`s, and the cost of a network before it is trained.
 
-Networks are what Kandasamy et al. 2018 train, with what their release left broken mended. A cost is counted where
-tensors have a shape and no content.
+Networks are built as by Kandasamy et al. 2018, with defects of their release fixed. Costs are counted on the meta
+device, on which tensors have no content.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bostruct.nas.own_layers import (
     leaving_shape,
 )
 
-MAIN = "out"  # of several outputs of a program the one that is scored
+MAIN = "out"  # the scored output of a program with several outputs
 
 
 def to_torch(
@@ -44,27 +44,27 @@ def to_torch(
 ) -> ArchitectureNetwork:
     """Build the network of an architecture, a module from batches (m, *input_shape) to (m, classes).
 
-    With ``linear`` decision layers it returns predictions; with one ``softmax`` logits; with several of them logarithms
-    of probabilities, for which cross-entropy and argmax are right, too. A warning is given if the channels of images
-    seem to be last, as in (32, 32, 3).
+    The module returns predictions for ``linear`` decision layers, logits for one ``softmax`` layer, and log
+    probabilities for several ``softmax`` layers, for which cross-entropy and argmax are also right. A warning is given
+    if the channels of images seem to be last, as in (32, 32, 3).
 
     Parameters
     ----------
     architecture : Architecture
         The network to build.
     input_shape : sequence of int
-        The shape of one example, (channels, height, width) for images, otherwise (features,); or of a batch, as of
-        `Program.to_torch`.
+        The shape of one example, (channels, height, width) for images, otherwise (features,); or the shape of a batch,
+        as for `Program.to_torch`.
     classes : int
         The number of classes, at least 1; with ``linear`` decision layers the number of targets.
     dropout : float, default 0.0
         Probability of dropout before every decision layer, in [0, 1), in addition to the attributes of layers.
     builders : dict of callable, optional
-        Functions (layer, shape) -> module by label, for your own processing layers and to replace others. The `Layer`
-        has units, stride and attributes; the shape is that of one example at the input, (channels, height, width), or
-        (channels,) if the label collapses images, which are then replaced by their mean. The module takes batches (m,
-        *shape) and returns the layer's units, or as many channels as it gets, and sides that are halved, rounded up, by
-        stride 2 and by labels that halve.
+        Functions (layer, shape) -> module by label, for custom processing layers and to replace others. The `Layer` has
+        units, stride and attributes; the shape is the shape of one example at the input, (channels, height, width), or
+        (channels,) if the label collapses images, which are then replaced by their mean. The module maps batches (m,
+        *shape) to the layer's units, or to as many channels as it gets. Stride 2 and labels that halve images halve
+        the sides, rounded up.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def to_torch(
         parts = "(channels, height, width)" if wanted == 3 else "(features,)"
         raise ValueError(f"input_shape: expected {parts} for the family {architecture.family.name}, got {shape}")
     if wanted == 3 and shape[0] == shape[1] > 4 and shape[2] in (1, 3):
-        told = f"{shape} is read as {shape[0]} channels of {shape[1]} x {shape[2]}, channels first"
-        warnings.warn(f"input_shape: {told}; for images of {shape[2]} channels give {shape[::-1]}", stacklevel=2)
+        meaning = f"{shape} is read as {shape[0]} channels of {shape[1]} x {shape[2]}, channels first"
+        warnings.warn(f"input_shape: {meaning}; for images of {shape[2]} channels give {shape[::-1]}", stacklevel=2)
     check_number("dropout", dropout, 0.0, below=1.0)
     own = check_builders(builders)
     check_builder_labels(own, architecture.family)
@@ -102,7 +102,7 @@ def check_input_shape(input_shape: Sequence[int]) -> Shape:
 
     input_shape: (channels, height, width) or (features,), each from 1.
 
-    Raises TypeError, ValueError for any other.
+    Raises TypeError, ValueError for any other shape.
     """
     if isinstance(input_shape, str) or not isinstance(input_shape, Sequence):
         raise TypeError(
@@ -118,7 +118,7 @@ def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
     Parameters
     ----------
     program : Program
-        The program. Of several outputs the one called ``out`` is returned; the auxiliary output of
+        The program. If it has several outputs, the output called ``out`` is returned, and the auxiliary output of
         `bostruct.nas.spaces.nasnet` is not.
     input_shape : sequence of int
         The shape of one example.
@@ -140,14 +140,14 @@ def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
         return network
     if MAIN not in program.outputs:
         given = ", ".join(program.outputs)
-        raise DomainError(f"program: expected one output, or one called {MAIN!r} among several, got {given}")
+        raise DomainError(f"program: expected one output, or several with one called {MAIN!r}, got {given}")
     return MainOutput(network)
 
 
 class MainOutput(nn.Module):
-    """The output called ``out`` of a network that returns a dict of several; `decisions` gives all.
+    """The output called ``out`` of a network with several outputs; `decisions` returns all outputs.
 
-    network: returns a dict of outputs, one of them called ``out``.
+    network: network that returns a dict of outputs, with the key ``out``.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -166,9 +166,9 @@ class MainOutput(nn.Module):
 class ArchitectureNetwork(nn.Module):
     """The network of an `Architecture`; its layers have the names of `Architecture.to_text`, as in ``3 conv3-16/2``.
 
-    A layer's inputs are concatenated along channels; in a family that adds, they are summed, narrower ones filled up
-    with zeros. Fully connected and decision layers begin with the mean over what is left of an image. Several decision
-    layers are averaged: the logarithm of the mean of their softmax outputs, or the mean of their predictions.
+    A layer's inputs are concatenated along channels; in a family that adds, they are summed, and narrower inputs are
+    padded with zeros. Fully connected and decision layers start with the mean over the remaining image. Several
+    decision layers are averaged: the logarithm of the mean of their softmax outputs, or the mean of their predictions.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class ArchitectureNetwork(nn.Module):
     def decisions(self, x: Tensor) -> list[Tensor]:
         """Return the output of each decision layer, (m, classes) each.
 
-        x: a batch of examples, (m, *input_shape).
+        x: batch of examples, (m, *input_shape).
         """
         given: list[Tensor | None] = [x] + [None] * (len(self.names) - 1)
         parents, children = self.architecture.parents, self.architecture.children
@@ -222,9 +222,9 @@ class ArchitectureNetwork(nn.Module):
 
 
 class DropPath(nn.Module):
-    """A layer that sets an example to 0 with some chance while training, else divides it by the chance that it is kept.
+    """Drop-path: in training, set examples to 0 with a probability, and divide kept examples by the keep probability.
 
-    rate: the chance, in [0, 1).
+    rate: probability that an example is dropped, in [0, 1).
     """
 
     def __init__(self, rate: float) -> None:
@@ -242,7 +242,7 @@ def _is_of_types(value: object, *types: type) -> bool:
     return isinstance(value, types) and not isinstance(value, bool)
 
 
-ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what is right, in words too
+ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # attributes of a layer: check, and description
     "dropout": (lambda value: _is_of_types(value, int, float) and 0.0 <= value < 1.0, "a probability in [0, 1)"),
     "dilation": (lambda value: _is_of_types(value, int) and value >= 1, "an integer, at least 1"),
     "separable": (lambda value: isinstance(value, bool), "true or false"),
@@ -251,7 +251,7 @@ ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what
 
 
 class LayerModule(nn.Module):
-    """A layer on the concatenation, or the sum, of what feeds it."""
+    """A layer on the concatenation, or the sum, of its inputs."""
 
     adds = False
 
@@ -267,14 +267,14 @@ class LayerModule(nn.Module):
 
 
 def _add_padded_inputs(inputs: Sequence[Tensor]) -> Tensor:
-    """Add tensors (m, channels, ...), filled up with zeros to as many channels as the widest has."""
+    """Add tensors (m, channels, ...), padded with zeros to the channels of the widest."""
     widest = max(x.shape[1] for x in inputs)
-    # one after the other: autocast takes `sum` to float32, and additions as they come
+    # not `sum`, which autocast converts to float32; additions keep their type
     return reduce(torch.add, [_pad_channels(x, widest - x.shape[1]) for x in inputs])
 
 
 def _pad_channels(x: Tensor, added: int) -> Tensor:
-    """With so many channels of zeros behind those that it has."""
+    """Append channels of zeros."""
     return functional.pad(x, (0, 0) * (x.dim() - 2) + (0, added)) if added else x
 
 
@@ -285,8 +285,8 @@ def _concatenate(inputs: Sequence[Tensor]) -> Tensor:
 class Residual(nn.Module):
     """Two convolutions and a shortcut (He et al. 2016), which is pooled if the image is halved.
 
-    The shortcut's channels are filled up with zeros if the convolutions give more, and mapped by a convolution of
-    size 1 if they give fewer.
+    The shortcut's channels are padded with zeros if the convolutions have more channels, and mapped by a convolution
+    of size 1 if they have fewer.
     """
 
     def __init__(self, entering: int, units: int, kernel: int, stride: int, dilation: int, normalized: bool) -> None:
@@ -302,7 +302,7 @@ class Residual(nn.Module):
 
 
 class ConcatenatedReLU(nn.Module):
-    """max(0, x) beside max(0, -x): twice the width (Shang et al. 2016)."""
+    """The concatenation of max(0, x) and max(0, -x): twice the width (Shang et al. 2016)."""
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.cat([functional.relu(x), functional.relu(-x)], dim=1)
@@ -314,8 +314,8 @@ def convolution(
     """Build a convolution that keeps the image or halves it, rounded up; batch normalization; ReLU.
 
     stride: 1, or 2 to halve the image.
-    dilation: of the kernels, from 1.
-    separable: each channel by itself first, then a convolution of size 1.
+    dilation: dilation of the kernels, from 1.
+    separable: True for a depthwise convolution, then a convolution of size 1.
     """
     padding = dilation * (kernel - 1) // 2
     last = entering if separable else units
@@ -341,7 +341,7 @@ ACTIVATION_MODULES: dict[str, Callable[[], nn.Module]] = {
 
 
 def _own_layer_module(u: int, layer: Layer, family: Family, entering: Shape, builders: LayerBuilders) -> LayerModule:
-    """Build the module of a layer by the user's builder."""
+    """Build the module of a layer with the user's builder."""
     label = family.by_name[layer.label]
     given = (entering[0],) if label.image == "collapses" else entering
     body = build_own_layer(f"layer {u} ({layer})", layer, label, given, builders[layer.label])
@@ -377,18 +377,18 @@ def _layer_module(
         return LayerModule(body, False, (units, *(halved if layer.stride == 2 else entering[1:])))
     if kind in ("max-pool", "avg-pool") and (not size or int(size) % 2):
         pool = nn.MaxPool2d if kind == "max-pool" else nn.AvgPool2d
-        if size:  # it keeps the size of an image
+        if size:  # the pool keeps the size of an image
             return LayerModule(pool(int(size), 1, int(size) // 2), False, entering)
         return LayerModule(pool(2, 2, ceil_mode=True), False, (channels, *halved))
     own = f"; builders= has {', '.join(builders)}" if builders else "; builders={label: function} adds others"
     raise DomainError(
         f"layer {u} ({layer}): no torch module is known for the label {layer.label!r}; known are conv and res with an "
-        f"odd size, max-pool and avg-pool with one or none, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}{own}"
+        f"odd size, max-pool and avg-pool (optional size), fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}{own}"
     )
 
 
 def _entering_shape(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
-    """Return the shape that enters a layer: the channels of its parents together, or of the widest."""
+    """Return the input shape of a layer: the sum of its parents' channels, or the channels of the widest parent."""
     first, *others = architecture.parents[v]
     layers = architecture.layers
     for u in others:
@@ -429,7 +429,7 @@ class Cost(NamedTuple):
         The number of trained parameters.
     flops : int
         FLOPs of a forward pass of one example as torch counts them: two for each multiplication and addition in
-        convolutions and matrix products, none for anything else.
+        convolutions and matrix products, zero for other operations.
     """
 
     parameters: int
@@ -445,7 +445,7 @@ def cost(
 ) -> Cost:
     """Count the parameters and FLOPs of a network without training it.
 
-    Nothing is computed and no weight is allocated, so that networks of any size can be counted.
+    Nothing is computed and no weight is allocated, so networks of any size can be counted.
 
     Parameters
     ----------
@@ -456,7 +456,7 @@ def cost(
     classes : int, optional
         The number of classes of an `Architecture`.
     builders : dict of callable, optional
-        Builders of the layers of an `Architecture`, as of `to_torch`.
+        Builders of the layers of an `Architecture`, see `to_torch`.
 
     Returns
     -------
@@ -472,9 +472,9 @@ def cost(
     """
     shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):
-        raise ValueError(f"classes: expected a number for an Architecture, and None else, got {short_repr(classes)}")
+        raise ValueError(f"classes: expected a number for an Architecture, otherwise None, got {short_repr(classes)}")
     if builders is not None and not isinstance(network, Architecture):
-        raise ValueError(f"builders: expected None for what is no Architecture, got {short_repr(builders)}")
+        raise ValueError(f"builders: expected None unless network is an Architecture, got {short_repr(builders)}")
     ghost = _meta_network(network, shape, classes or 0, builders).eval()
     _check_channels(ghost, shape)
     try:
@@ -486,7 +486,7 @@ def cost(
 
 
 def _meta_network(network: Any, shape: Shape, classes: int, builders: LayerBuilders | None) -> nn.Module:
-    """Return the network without content, and none made on the way."""
+    """Return the network on the meta device, without allocating content."""
     if isinstance(network, nn.Module):
         return copy_to_meta(network)
     with torch.device("meta"):

@@ -1,7 +1,7 @@
-"""The outcomes of trainings: errors of every epoch and a network, or the reason why there is none.
+"""The outcomes of trainings: a network with the errors of every epoch, or the reason of the failure.
 
-Errors on examples are summed on the device, a batch at a time: until all batches are scored nothing is known on the
-CPU, and nothing waits.
+Errors on examples are summed on the device, a batch at a time: the CPU reads nothing, and does not wait, until all
+batches are scored.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bostruct.nas.data import Dataset, Task
 from bostruct.nas.devices import CaptureFailed, DeviceContext, DeviceExamples, memory_reason, on_device
 from bostruct.nas.recipes import Recipe
 
-SCORED_AT_ONCE = 1_000  # examples
+SCORED_AT_ONCE = 1_000  # number of examples
 NORMALIZATIONS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-ONE_VALUE_MESSAGE = "Expected more than 1 value per channel when training"  # torch, of batch normalization
+ONE_VALUE_MESSAGE = "Expected more than 1 value per channel when training"  # torch's message about batch normalization
 
 
 class TrainingFailed(BostructError, RuntimeError):
@@ -31,21 +31,21 @@ class TrainingFailed(BostructError, RuntimeError):
 
 
 class OutOfMemory(TrainingFailed):
-    """A training that there is too little memory for."""
+    """Raised if there is too little memory for a training."""
 
 
 class NotCaptured(TrainingFailed):
-    """A training whose step could not be a CUDA graph: it is to begin anew without graphs."""
+    """Raised if a step of a training could not be a CUDA graph: the training is to restart without graphs."""
 
 
 class Stopped(TrainingFailed):
-    """A training that had not ended when another one, without which it is of no use, failed."""
+    """Raised for a training that is stopped because another training, without which it is useless, has failed."""
 
 
 class Epoch(NamedTuple):
     """The loss and the error of one epoch.
 
-    error: on the validation examples, the share that is wrong or the mean squared error.
+    error: error on the validation examples, the share of wrong classes or the mean squared error.
     """
 
     loss: float
@@ -78,10 +78,9 @@ class Trained:
 
     @cached_property
     def test_error(self) -> float:
-        """The error on the test examples of the network as it ended.
+        """The error of the final network on the test examples.
 
-        It is computed when it is first asked for, which has to happen before the network is changed. Raises
-        OutOfMemory.
+        It is computed on first access, which must happen before the network is changed. Raises OutOfMemory.
         """
         return self.score_test()
 
@@ -89,9 +88,9 @@ class Trained:
 def training_result(
     network: nn.Module, epochs: Sequence[Epoch], data: Dataset, recipe: Recipe, device: torch.device, seconds: float
 ) -> Trained:
-    """Return the outcome of a training that has had its epochs.
+    """Return the outcome of a completed training.
 
-    epochs: loss and error of each, in order, from one.
+    epochs: loss and error of each epoch, in order; at least one.
     """
     score_test = partial(score_on_test, network, data, recipe, device)
     return Trained(network, tuple(epochs), select_error(epochs, recipe), seconds, score_test)
@@ -100,10 +99,10 @@ def training_result(
 def score_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: torch.device) -> float:
     """Return the error on the test examples.
 
-    Raises OutOfMemory, and what the network raises.
+    Raises OutOfMemory, and the errors of the network.
     """
     context = DeviceContext(device, 0, with_graphs=False)
-    context.synchronize()  # for whatever stream the network was trained on
+    context.synchronize()  # the network may have been trained on another stream
     try:
         with context.activate():
             return Scoring(network, on_device(data, device).test, data.task, recipe, context).error()
@@ -115,10 +114,10 @@ def score_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: tor
 
 
 class ScoringBatches(NamedTuple):
-    """The batches that examples are scored in.
+    """The batches in which examples are scored.
 
-    whole: number of whole batches.
-    rest: examples of the last batch, 0 for none.
+    whole: number of full batches.
+    rest: number of examples of the last, partial batch; 0 if there is none.
     """
 
     size: int
@@ -127,15 +126,15 @@ class ScoringBatches(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of batches in all."""
+        """The total number of batches."""
         return self.whole + (self.rest > 0)
 
 
 def scoring_batches(n: int, recipe: Recipe) -> ScoringBatches:
-    """Return the batches that n examples are scored in.
+    """Return the batches in which n examples are scored.
 
-    With the statistics of the batch, one example that is left over goes with the batch before, as it has no statistics
-    by itself.
+    With the statistics of the batch, a single remaining example is added to the batch before, because one example has
+    no statistics.
 
     n: number of examples, from 1.
     """
@@ -150,8 +149,8 @@ def scoring_batches(n: int, recipe: Recipe) -> ScoringBatches:
 class Scoring:
     """The error of a network on examples: the share of wrong classes, or the mean squared error.
 
-    `begin`, `add_batch` for every batch and `end` come in this order. With the statistics of the batch, running
-    averages of batch normalization are left as they are. Afterwards the network is in evaluation mode, all of it.
+    The order of calls is `begin`, `add_batch` for every batch, and `end`. With the statistics of the batch, running
+    averages of batch normalization do not change. Afterwards all modules of the network are in evaluation mode.
 
     task: ``classification`` or ``regression``.
     """
@@ -162,12 +161,12 @@ class Scoring:
         self._by_batch = recipe.statistics == "batch"
         self._batches = scoring_batches(len(examples), recipe)
         self._sum = ErrorSum(network, examples, task, self._batches.size, context)
-        # not this object's own method: graphs go when nobody holds it
+        # not a method of this object: a reference cycle would keep its graphs alive
         self._add_whole_batch = context.make_graphed_callable(self._sum.add_next)
         self._mode = ExitStack()
 
     def error(self) -> float:
-        """Return the error, of all batches at once."""
+        """Score all batches, and return the error."""
         try:
             self.begin()
             for position in range(self._batches.number):
@@ -177,7 +176,7 @@ class Scoring:
             self.close()
 
     def begin(self) -> None:
-        """Forget all errors, and put the network into the mode it is scored in until `end` or `close`."""
+        """Reset the errors, and put the network into scoring mode until `end` or `close`."""
         self._sum.first.zero_()
         self._sum.total.zero_()
         self._mode.enter_context(_scoring_mode(self._sum.network, self._by_batch))
@@ -185,7 +184,7 @@ class Scoring:
     def add_batch(self, position: int) -> None:
         """Add the errors on a batch.
 
-        position: of the batch; they come in their order, from 0.
+        position: position of the batch, from 0; batches are added in order.
         """
         if position < self._batches.whole:
             self._add_whole_batch()
@@ -193,19 +192,19 @@ class Scoring:
             self._sum.add_last(self._batches.rest)
 
     def end(self) -> float:
-        """Return the error on the batches that were added, all of the examples."""
+        """Return the error on the added batches, which contain all examples."""
         self.close()
         return float(self._sum.total) / len(self._sum.examples)
 
     def close(self) -> None:
-        """Put the network into evaluation mode, wherever the scoring is."""
+        """Put the network into evaluation mode, even during a scoring."""
         self._mode.close()
 
 
 class ErrorSum:
-    """Errors added up on the device.
+    """A sum of errors on the device.
 
-    Its attributes are first, int64 (1,), where the next batch begins, and total, float64, the sum so far.
+    Its attributes are `first`, int64 (1,), the start of the next batch, and `total`, float64, the sum so far.
     """
 
     def __init__(
@@ -220,7 +219,7 @@ class ErrorSum:
         self._places = torch.arange(size, device=device)
 
     def add_next(self) -> None:
-        """Add the errors on the batch at `first`, and go on to the next batch."""
+        """Add the errors on the batch at `first`, and advance to the next batch."""
         self._add(self.first + self._places)
         self.first += self.size
 
@@ -250,7 +249,7 @@ def sum_errors(given: Tensor, targets: Tensor, task: Task) -> Tensor:
 
 @contextmanager
 def _scoring_mode(network: nn.Module, by_batch: bool) -> Iterator[None]:
-    """Put the network into the mode it is scored in, batch normalization by the batch or by its running averages."""
+    """Put the network into scoring mode; batch normalization uses the batch or its running averages."""
     network.eval()
     normalizations = [one for one in network.modules() if isinstance(one, NORMALIZATIONS)]
     momenta = [one.momentum for one in normalizations]
@@ -268,15 +267,15 @@ def _scoring_mode(network: nn.Module, by_batch: bool) -> Iterator[None]:
 def out_of_time_failure(epoch: int) -> TrainingFailed:
     """Return the failure of a training that has run out of time.
 
-    epoch: number of the one that had not ended, from 0.
+    epoch: number of the unfinished epoch, from 0.
     """
     return TrainingFailed(f"epoch {epoch}: out of time")
 
 
 def nonfinite_failure(number: int, epoch: Epoch) -> TrainingFailed | None:
-    """Return the failure of a training whose loss or error in this epoch is not finite, None if both are.
+    """Return the failure of a training whose loss or error in this epoch is not finite, None if both are finite.
 
-    number: of the epoch, from 0.
+    number: number of the epoch, from 0.
     """
     if math.isfinite(epoch.loss) and math.isfinite(epoch.error):
         return None
@@ -284,28 +283,28 @@ def nonfinite_failure(number: int, epoch: Epoch) -> TrainingFailed | None:
 
 
 def out_of_memory_failure(error: Exception, context: DeviceContext) -> OutOfMemory | None:
-    """Turn an error for lack of memory into a failure; None if memory was not short.
+    """Convert an error into a failure if memory was short, otherwise return None.
 
-    The failure has none of the error's traceback frames, which hold device memory.
+    The failure has no traceback frames of the error, because they keep device memory alive.
     """
     reason = memory_reason(error, context.free_memory)
     if reason is None:
         return None
-    where = f" on {context.device}" if context.cuda else ""
-    return OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
+    place = f" on {context.device}" if context.cuda else ""
+    return OutOfMemory(f"out of memory{place}: {reason}".removesuffix(": "))
 
 
 def describe_failure(error: Exception, context: DeviceContext) -> TrainingFailed | None:
-    """Turn an error into the failure of a training; None for one that is not the training's, as of a wrong shape.
+    """Convert an error into the failure of a training; None for other errors, such as a wrong shape.
 
-    The failure is a new error without the frames of the one raised, which hold device memory.
+    The failure is a new error without the frames of the original error, because they keep device memory alive.
     """
     if (failure := out_of_memory_failure(error, context)) is not None:
         return failure
     if ONE_VALUE_MESSAGE in str(error):
         return TrainingFailed(
             f"batch normalization was given one value per channel ({str(error).partition(': ')[2]}): images of one "
-            f"pixel, or features, need batch_size of at least 2 and as many examples"
+            f"pixel, or features, need a batch_size of at least 2, and at least 2 examples"
         )
     if isinstance(error, CaptureFailed):
         return NotCaptured(str(error))
@@ -315,17 +314,17 @@ def describe_failure(error: Exception, context: DeviceContext) -> TrainingFailed
 def select_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
     """Return the validation error of a training: of the best epoch or the last.
 
-    epochs: in order, from one.
+    epochs: epochs in order; at least one.
     """
     errors = [epoch.error for epoch in epochs]
     return min(errors) if recipe.score == "best" else errors[-1]
 
 
 def is_hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
-    """Return whether none of the last `patience` epochs is as good as the one before them (Oh et al. 2019).
+    """Return whether none of the last `patience` epochs is as good as the epoch before them (Oh et al. 2019).
 
-    epochs: in order.
-    patience: number of epochs, 0 for training on without end.
+    epochs: epochs in order.
+    patience: number of epochs; 0 never stops.
     """
     if not patience or len(epochs) <= patience:
         return False

@@ -1,4 +1,4 @@
-"""Networks of torch as architectures, by a trace of their operations."""
+"""Read torch networks as architectures, from a trace of their operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bostruct.domains.architecture.layers import Family
 from bostruct.domains.architecture.value import Architecture
 from bostruct.nas.graphs import SCALED, GraphNode, GraphReader
 
-NAMES = {  # of operations, by kind; others have their own name
+NAMES = {  # names of operations, by kind; the kind of any other operation is its name
     "conv": "conv2d",
     "linear": "addmm mm matmul",
     "batch-norm": "_native_batch_norm_legit_no_training",
@@ -36,11 +36,11 @@ def from_torch(
 ) -> Architecture:
     """Return the architecture of a torch network, from a trace in evaluation mode.
 
-    Convolutions, pools, fully connected layers, residual blocks, concatenations and an average of several outputs are
-    read, with units, stride, dropout, dilation, `separable` and missing normalization. The linear layers before the
-    output are the decision layers. Other properties are read as `to_torch` builds them: any padding and bias,
-    flattening as the mean over the image, and, with a warning, other or no activations, normalization before a layer,
-    shared weights, constant factors and blocks of other convolutions.
+    Supported operations are convolutions, pools, fully connected layers, residual blocks, concatenations and an average
+    of several outputs, with units, stride, dropout, dilation, `separable` and missing normalization. The linear layers
+    before the output are the decision layers. Other properties are read as `to_torch` builds them: any padding and
+    bias, flattening as the mean over the image, and, with a warning, other or no activations, normalization before a
+    layer, shared weights, constant factors and blocks of other convolutions.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def from_torch(
     example_input : Tensor
         A batch, (m, channels, height, width) or (m, features).
     family : Family, optional
-        The family of layers. An operation with the name of one of your labels, as in ``layer-norm``, is such a layer.
+        The family of layers. An operation whose name is a label of the family, such as ``layer-norm``, is such a layer.
         By default ``cnn`` if the network has convolutions, otherwise ``mlp``, with labels added for missing sizes, such
-        as ``conv1``. Additions are read as joins if the family says so.
+        as ``conv1``. Additions are read as joins if the family has ``joins="adds"``.
     decision : str, optional
         The label of the decision layers. By default ``softmax`` for images and ``linear`` for features.
 
@@ -99,7 +99,7 @@ def from_torch(
 def _read_node(node: fx.Node, inputs: list[fx.Node]) -> GraphNode:
     """Return the operation of a node of a trace.
 
-    inputs: nodes that feed it and are no constants.
+    inputs: nodes that feed it, without constants.
     """
     own = getattr(node.target, "__name__", str(node.target)).partition(".")[0].removesuffix("_")
     modules = list((node.meta.get("nn_module_stack") or {"": ("",)}).values())
@@ -110,7 +110,7 @@ def _read_node(node: fx.Node, inputs: list[fx.Node]) -> GraphNode:
     if not isinstance(made, Tensor):
         return one
     one = one._replace(units=made.shape[1] if made.dim() > 1 else None)
-    before = getattr(inputs[0].meta["val"], "shape", made.shape)  # an LSTM makes a tuple
+    before = getattr(inputs[0].meta["val"], "shape", made.shape)  # an LSTM returns a tuple
     if one.kind in SCALED and len(inputs) == 1:
         return one
     if one.kind in ("conv", "linear"):

@@ -187,7 +187,7 @@ def test_other_outputs_are_learned_where_every_decision_is(every):
 
 
 def test_several_outputs_need_a_main_one():
-    with pytest.raises(DomainError, match="expected one output, or one called 'out' among several, got left, right"):
+    with pytest.raises(DomainError, match="expected one output, or several with one called 'out', got left, right"):
         program_to_torch(with_two_heads("left", "right"), (4,))
 
 

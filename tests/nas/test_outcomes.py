@@ -50,7 +50,7 @@ def test_errors_of_a_training_are_failures_without_their_frames(error, kind, mes
 
 def test_batch_normalization_of_one_value_is_a_failure_and_a_wrong_shape_is_none():
     context = DeviceContext(CPU, 0)
-    assert "need batch_size of at least 2" in str(describe_failure(ValueError(ONE_VALUE), context))
+    assert "need a batch_size of at least 2" in str(describe_failure(ValueError(ONE_VALUE), context))
     assert describe_failure(RuntimeError("mat1 and mat2 shapes cannot be multiplied"), context) is None
 
 

@@ -46,7 +46,7 @@ def test_costs_are_those_by_hand():
     assert found.flops == 2 * (64 * 16 * 9 + 16 * 8 * 16 * 9 + 16 * 10)
     objective = NetworkObjective(digits(), builders=BUILDERS)
     assert objective.cost(own_domain().pool[0]) == found
-    with pytest.raises(ValueError, match="builders: expected None for what is no Architecture"):
+    with pytest.raises(ValueError, match="builders: expected None unless network is an Architecture"):
         cost(nn.Linear(2, 2), (2,), builders=BUILDERS)
 
 
