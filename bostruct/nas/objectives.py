@@ -1,6 +1,6 @@
-"""Objectives that train what a search proposes: architectures, programs, and either with scalar hyperparameters.
+"""Objectives that train suggested networks: architectures or programs, alone or with scalar hyperparameters.
 
-Repeats of a small perceptron are one training (`train_ensemble`): a layer of all of them is one product of stacked
+Repeats of a small perceptron are one training (`train_ensemble`): a layer of all repeats is one product of stacked
 matrices.
 """
 
@@ -50,12 +50,12 @@ from bostruct.nas.training import NetworkBuilder, train_together
 from bostruct.outcome import WORKER_NUMBER
 
 CPU = torch.device("cpu")
-SMALL_STEP = 5_000_000  # multiplications a step and training; above it matrices fill a core by themselves
+SMALL_STEP = 5_000_000  # multiplications per step of a training; larger matrices occupy a core by themselves
 PLAIN_LAYERS = (nn.Linear, *(type(make()) for make in ACTIVATION_MODULES.values()))
 RECIPE_SETTINGS = frozenset(field.name for field in fields(Recipe))
-FRACTION = "fraction"  # of the training examples, in (0, 1]
-AT_ONCE = 8  # repeats side by side on a GPU: enough to fill one with small networks
-TrainingSettings: TypeAlias = dict[str, Any]  # arguments by name, as a training takes them
+FRACTION = "fraction"  # fraction of the training examples, in (0, 1]
+AT_ONCE = 8  # parallel repeats on a GPU: enough to occupy it with small networks
+TrainingSettings: TypeAlias = dict[str, Any]  # arguments of a training by name
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class NetworkObjective:
         How networks are trained.
     repeats : int, default 1
         Number of trainings with different seeds, at least 1, whose errors are averaged. The first failure fails the
-        evaluation. On a GPU up to 8 run at once. On a CPU those of a small perceptron are one batched training, unless
-        there are checkpoints, with the values of single trainings up to rounding.
+        evaluation. On a GPU up to 8 run at once. On a CPU, repeats of a small perceptron are one batched training,
+        unless there are checkpoints, with the values of single trainings up to rounding.
     seed : int, default 0
         Random seed, at least 0. On a CPU the same seed and number of threads give the same value.
     device : str, default "cpu"
@@ -87,10 +87,10 @@ class NetworkObjective:
     watch : callable, optional
         Called with the number of the repeat, the number of the epoch, and the epoch's figures.
     builders : dict of callable, optional
-        Builders of your own layers, as of `to_torch`. With several workers they must be functions of a module.
+        Builders of custom layers, see `to_torch`. With several workers they must be functions of a module.
     devices : sequence of str or "all", optional
-        Devices of worker processes, in turn, in place of `device`; "all" for all GPUs. Without workers the first is
-        used.
+        Devices of worker processes, in turn, instead of `device`; "all" for all GPUs. Without workers the first device
+        is used.
 
     Raises
     ------
@@ -149,18 +149,18 @@ class NetworkObjective:
         point : object
             A point, as for a call of the objective.
         """
-        began, request = monotonic(), parse_request(point)
+        started, request = monotonic(), parse_request(point)
         recipe = replace(self.recipe, **request.settings)
         data = fraction_of(self.data, check_fraction(request.fraction, self.data))
         sketch = sketch_network(request.network, data, recipe.dropout, self.builders)
         build = partial(build_network, request.network, data, recipe.dropout, self.builders)
         alone = self.repeats == 1 or self._own_device != "cpu" or self.checkpoints is not None
         if not alone and is_batched(sketch, recipe.batch_size):
-            share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
+            share = None if self.seconds is None else self.seconds / self.repeats  # all repeats run together
             settings: TrainingSettings = {"seconds": share, "all_or_none": True, "watch": self.watch}
             return _raise_failures(train_ensemble(build, data, recipe, self._seeds, **settings))
         files = [self._checkpoint(request, seed) for seed in self._seeds]
-        deadline = math.inf if self.seconds is None else began + self.seconds
+        deadline = math.inf if self.seconds is None else started + self.seconds
         try:
             found = self._train_in_groups(build, data, recipe, files, deadline)
         except TrainingFailed:
@@ -172,7 +172,7 @@ class NetworkObjective:
     def _train_in_groups(
         self, build: Callable[[], nn.Module], data: Dataset, recipe: Recipe, files: list[Path | None], deadline: float
     ) -> list[Trained]:
-        """Train all repeats, as many at once as the device takes."""
+        """Train all repeats, several at once if the device allows it."""
         found: list[Trained] = []
         for first in range(0, self.repeats, self._at_once):
             part = slice(first, first + self._at_once)
@@ -192,12 +192,12 @@ class NetworkObjective:
 
     @property
     def _at_once(self) -> int:
-        """The number of repeats trained at once: one on a CPU, which ends with the first that fails."""
+        """The number of repeats trained at once: one on a CPU, which stops at the first failure."""
         return AT_ONCE if self._own_device.startswith("cuda") else 1
 
     @property
     def _own_device(self) -> str:
-        """The device of this process: that of its number among the workers."""
+        """The device of this process, by its number among the workers."""
         return (
             self.devices[int(os.environ.get(WORKER_NUMBER, "0")) % len(self.devices)] if self.devices else self.device
         )
@@ -223,12 +223,12 @@ class NetworkObjective:
 
 
 def is_batched(network: nn.Module, batch_size: int) -> bool:
-    """Return whether repeated trainings of a network are worth running as one.
+    """Return whether repeated trainings of a network are faster as one batched training.
 
-    They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images, no
-    layers of a user's own), so small that a product of its matrices does not fill a core.
+    They are if the network is a perceptron of only linear layers and activations (nothing random, no statistics, no
+    images, no custom layers), so small that a product of its matrices does not occupy a core.
 
-    batch_size: examples of a step, from 1.
+    batch_size: examples per step, from 1.
     """
     parts = [one for one in network.modules() if not list(one.children())]
     plain = isinstance(network, ArchitectureNetwork) and not network.has_own_layers
@@ -248,9 +248,9 @@ def train_ensemble(
 ) -> list[Trained | TrainingFailed]:
     """Train one perceptron with several seeds as a single batched training on the CPU.
 
-    Each training has the initial values, batches and stopping of `train` with its seed. Results differ from `train` by
-    rounding only, because products of stacked matrices are summed in another order, and are the same at every call with
-    the same seeds and number of threads.
+    Each training has the initial values, batches and stopping of `train` with its seed. Results differ from `train`
+    only by rounding, because products of stacked matrices are summed in another order. They are reproducible with the
+    same seeds and number of threads.
 
     Parameters
     ----------
@@ -263,9 +263,9 @@ def train_ensemble(
     seeds : sequence of int
         One seed for each training.
     seconds : float, optional
-        Time limit of a training, which is charged its share.
+        Time limit of a training; each training is charged an equal share of the time.
     all_or_none : bool, default False
-        Whether a failure stops the other trainings. Otherwise a training fails alone.
+        Whether a failure stops the other trainings.
     watch : callable, optional
         Called with the number of the training, the number of the epoch, and the epoch's figures.
     """
@@ -291,13 +291,13 @@ def train_ensemble(
 
 
 class Ensemble:
-    """The stacked networks and what each has come to.
+    """The stacked networks and their results.
 
-    Its attributes are epochs, of each network, and outcomes, by the number of the network, of those that have ended.
+    Its attributes are `epochs`, of each network, and `outcomes`, of ended trainings by the number of the network.
     """
 
     def __init__(self, build: NetworkBuilder, data: Dataset, recipe: Recipe, seeds: Sequence[int]) -> None:
-        self._began, self._recipe, self._data = monotonic(), recipe, data
+        self._started, self._recipe, self._data = monotonic(), recipe, data
         self._task: Task = data.task
         self._parts = on_device(data, CPU)
         self._networks = [_build_member(build, seed, recipe.every_decision) for seed in seeds]
@@ -310,17 +310,17 @@ class Ensemble:
 
     @property
     def running(self) -> list[int]:
-        """The members that have not ended."""
+        """The members that are still running."""
         return [member for member in range(len(self._networks)) if member not in self.outcomes]
 
     def seconds(self) -> float:
-        """Return the seconds that each member is charged: the time of all, divided by their number."""
-        return (monotonic() - self._began) / len(self._networks)
+        """Return the seconds charged to each member: the elapsed time divided by the number of members."""
+        return (monotonic() - self._started) / len(self._networks)
 
     def train_epoch(self, longest: float) -> None:
-        """Pass once over the training examples, each member in its own order, and note what the running ones come to.
+        """Train for one epoch, each member in its own order of examples, and record the results of running members.
 
-        longest: seconds a member; if there is no more time all end.
+        longest: time limit of a member in seconds; if it is exceeded, all members end.
         """
         recipe, examples, done = self._recipe, self._parts.train, max(map(len, self.epochs))
         n = len(examples)
@@ -346,19 +346,19 @@ class Ensemble:
                 self.outcomes[member] = failure
 
     def end_some(self) -> None:
-        """End the members that have had all their epochs, or have no hope, as they are now."""
+        """End the members that have completed all epochs, or whose patience is exhausted."""
         for member in self.running:
             epochs = self.epochs[member]
             if len(epochs) == self._recipe.epochs or is_hopeless(epochs, self._recipe.patience):
                 self.outcomes[member] = self._member_result(member)
 
     def end_all(self, failure: TrainingFailed) -> None:
-        """End all members that go on with the same failure."""
+        """End all running members with the same failure."""
         for member in self.running:
             self.outcomes[member] = failure
 
     def _end_if_late(self, longest: float) -> bool:
-        """End all members if there is no more time, and tell whether that was so."""
+        """End all members if there is no time left, and return whether they were ended."""
         if self.seconds() <= longest:
             return False
         self.end_all(out_of_time_failure(max(map(len, self.epochs))))
@@ -379,7 +379,7 @@ class Ensemble:
         return torch.stack([decision_loss(one.float(), targets, self._task, self._recipe) for one in given]).sum()
 
     def _validation_errors(self, longest: float) -> list[float]:
-        """Return the validation error of every member; an empty list if there is no more time."""
+        """Return the validation error of every member; an empty list if there is no time left."""
         examples = self._parts.validation
         total = torch.zeros(len(self._networks), dtype=torch.float64)
         with torch.no_grad():
@@ -395,7 +395,7 @@ class Ensemble:
         return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
 
     def _member_result(self, member: int) -> Trained:
-        """Return the result of a member, a network of its own with the member's values as they are now."""
+        """Return the result of a member, a separate network with the current parameters of the member."""
         network, epochs = self._networks[member].network, self.epochs[member]
         network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
         network.eval()
@@ -403,7 +403,7 @@ class Ensemble:
 
 
 class _DecisionOutputs(nn.Module):
-    """A network that returns the outputs the loss is taken of: those of all decision layers, or their mean alone."""
+    """A network that returns the outputs for the loss: the outputs of all decision layers, or only their mean."""
 
     def __init__(self, network: nn.Module, every: bool) -> None:
         super().__init__()
@@ -424,7 +424,7 @@ def _build_member(build: NetworkBuilder, seed: int, every_decision: bool) -> _De
 
 
 def _clip(gradients: Sequence[Tensor], most: float) -> None:
-    """Scale gradients (members, ...) of each member down to a norm, as `torch.nn.utils.clip_grad_norm_` does."""
+    """Clip the gradients (members, ...) of each member to a norm, like `torch.nn.utils.clip_grad_norm_`."""
     norms = torch.stack([torch.linalg.vector_norm(one.flatten(1), dim=1) for one in gradients])
     scale = (most / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)  # (members,)
     for one in gradients:
@@ -432,7 +432,7 @@ def _clip(gradients: Sequence[Tensor], most: float) -> None:
 
 
 def _raise_failures(outcomes: Sequence[Trained | TrainingFailed]) -> list[Trained]:
-    """Return all trainings; if some failed, raise the failure because of which others were stopped."""
+    """Return all trainings; if some failed, raise the failure that stopped the others."""
     failed = [one for one in outcomes if isinstance(one, TrainingFailed)]
     if failed:
         raise min(failed, key=lambda one: isinstance(one, Stopped))
@@ -444,13 +444,13 @@ def _delete(files: Sequence[Path | None]) -> None:
         delete_checkpoint(file)
 
 
-def _watch_member(watch: Callable[[int, int, Epoch], None], first: int, member: int, epoch: int, told: Epoch) -> None:
-    watch(first + member, epoch, told)
+def _watch_member(watch: Callable[[int, int, Epoch], None], first: int, member: int, number: int, epoch: Epoch) -> None:
+    watch(first + member, number, epoch)
 
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """A point taken apart: what to build, and how its training differs from the recipe."""
+    """A parsed point: the network to build, and the settings in which its training differs from the recipe."""
 
     network: Architecture | Program
     settings: TrainingSettings
@@ -458,9 +458,9 @@ class TrainingRequest:
 
 
 def parse_request(point: object) -> TrainingRequest:
-    """Take a point apart into its network, its settings of the recipe and its fraction.
+    """Parse a point into its network, its settings of the recipe and its fraction.
 
-    Raises PointError if there is no network, more than one, a name that no recipe knows, or a setting twice.
+    Raises PointError if there is no network, more than one, an unknown setting, or a setting twice.
     """
     networks: list[Architecture | Program] = []
     settings: TrainingSettings = {}
@@ -471,7 +471,7 @@ def parse_request(point: object) -> TrainingRequest:
         )
     if unknown := sorted(set(settings) - RECIPE_SETTINGS - {FRACTION}):
         known = ", ".join(sorted(RECIPE_SETTINGS | {FRACTION}))
-        raise PointError(f"point: {unknown[0]!r} is no setting of a training; expected some of {known}")
+        raise PointError(f"point: {unknown[0]!r} is not a setting of a training; expected some of {known}")
     return TrainingRequest(networks[0], settings, settings.pop(FRACTION, 1.0))
 
 
@@ -492,9 +492,9 @@ def _collect(name: str, given: object, networks: list[Any], settings: TrainingSe
 def check_fraction(given: object, data: Dataset) -> float:
     """Return a fraction of the training examples as a number.
 
-    given: the entry of a point, in (0, 1].
+    given: entry of a point, in (0, 1].
 
-    Raises PointError if it is no such number, or leaves no whole example.
+    Raises PointError if it is not such a number, or less than one example is left.
     """
     try:
         fraction, n = check_number(FRACTION, given, 0.0, 1.0), len(data.train.inputs)
@@ -508,20 +508,20 @@ def check_fraction(given: object, data: Dataset) -> float:
 def sketch_network(
     network: Architecture | Program, data: Dataset, dropout: float, builders: LayerBuilders | None = None
 ) -> nn.Module:
-    """Return the network that `build_network` builds, without weights: nothing is allocated or drawn.
+    """Return the network of `build_network` on the meta device: no weights are allocated or drawn.
 
-    data: gives the shape of an example and the number of classes.
-    dropout: probability before the decision layers of an architecture.
+    data: data set with the shape of an example and the number of classes.
+    dropout: probability of dropout before the decision layers of an architecture.
 
-    Raises PointError if the network takes or gives something else than the data has, and for a program with
-    dropout; DomainError, CompileError if there is no such network.
+    Raises PointError if the input or output of the network does not fit the data, or if a program has dropout;
+    DomainError, CompileError if the network cannot be built.
     """
     if isinstance(network, Architecture):
         _check_examples(network, data)
         with torch.device("meta"):
             return to_torch(network, data.input_shape, data.classes, dropout, builders=builders)
     if dropout:
-        raise PointError(f"dropout: a program has no place for it, got {dropout}; put it into the space, or expect 0")
+        raise PointError(f"dropout: not supported for a program, got {dropout}; put it into the space, or use 0")
     with torch.device("meta"), torch.no_grad():
         module = program_to_torch(network, data.input_shape).eval()
         given = module(torch.empty(2, *data.input_shape))
@@ -529,8 +529,8 @@ def sketch_network(
     if shape != (2, data.classes):
         what = "classes" if data.task == "classification" else "targets"
         raise PointError(
-            f"network: the data set {data.name!r} has {data.classes} {what}; of 2 of its examples, expected a program "
-            f"to give the shape {(2, data.classes)}, got {shape}"
+            f"network: the data set {data.name!r} has {data.classes} {what}; for 2 of its examples, expected a program "
+            f"to return the shape {(2, data.classes)}, got {shape}"
         )
     return module
 
@@ -550,8 +550,8 @@ def build_network(
 ) -> nn.Module:
     """Build the network of a point, a module that takes batches of the data's examples.
 
-    data: gives the shape of an example and the number of classes.
-    dropout: probability before the decision layers of an architecture.
+    data: data set with the shape of an example and the number of classes.
+    dropout: probability of dropout before the decision layers of an architecture.
     """
     if isinstance(network, Architecture):
         return to_torch(network, data.input_shape, data.classes, dropout, builders=builders)

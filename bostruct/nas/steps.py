@@ -1,7 +1,7 @@
-"""One step of the optimizer: a batch of augmented examples, the loss on it, its gradients, the change of the weights.
+"""One step of the optimizer: a batch of augmented examples, its loss and gradients, and the update of the weights.
 
-Which batch comes is read from a counter on the device, and losses are noted there: between the beginning and the end
-of an epoch nothing is known on the CPU, and nothing waits.
+The position of the batch and the losses are on the device: from the start to the end of an epoch the CPU reads
+nothing, and does not wait.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def make_step(
     recipe: Recipe,
     context: DeviceContext,
 ) -> StepBody:
-    """Return a step of the optimizer on the next batch, whose loss the batches note.
+    """Return a step of the optimizer on the next batch, whose loss is recorded in `batches`.
 
     task: ``classification`` or ``regression``.
     """
@@ -48,11 +48,11 @@ def make_step(
 
 
 class Batches:
-    """The training examples of an epoch in a new order, in batches of one size.
+    """The training examples of an epoch in a new order, in batches of equal size.
 
-    What is left over waits for another epoch; if there are too few examples for one batch it is all of them.
+    Remaining examples are left out of the epoch; with too few examples for one batch, the batch has all examples.
 
-    It has position, int64 (1,), which batch is next, and losses, (steps,), of this epoch, both on the device.
+    `position`, int64 (1,), is the next batch, and `losses`, (steps,), are the losses of this epoch, on the device.
     """
 
     def __init__(self, data: DeviceExamples, recipe: Recipe, generator: torch.Generator) -> None:
@@ -68,7 +68,7 @@ class Batches:
         self._moves = Moves(n, recipe, device) if moves else None
 
     def reshuffle(self) -> None:
-        """Draw a new order and new moves of the images, and begin with the first batch."""
+        """Draw a new order and new moves of the images, and start with the first batch."""
         n, device = len(self._order), self._order.device
         self._order.copy_(torch.randperm(n, generator=self._generator, device=device))
         if self._moves is not None:
@@ -82,7 +82,7 @@ class Batches:
         return inputs if self._moves is None else self._moves.apply(inputs, chosen), targets
 
     def record_loss(self, loss: Tensor) -> None:
-        """Note the loss of the batch at `position`, and go on to the next batch."""
+        """Record the loss of the batch at `position`, and advance to the next batch."""
         self.losses.index_copy_(0, self.position, loss.reshape(1))
         self.position += 1
 
@@ -96,7 +96,7 @@ def count_steps(n: int, recipe: Recipe) -> int:
 
 
 class Moves:
-    """How each image is moved in this epoch: by up to `shift` pixels either way, and half of them mirrored.
+    """The augmentation of each image in this epoch: shifts by up to `shift` pixels, and mirroring of half of them.
 
     n: number of images.
     """
@@ -116,9 +116,9 @@ class Moves:
             one.copy_(torch.randint(2 * self._shift + 1, shape, generator=generator, device=device))
 
     def apply(self, images: Tensor, chosen: Tensor) -> Tensor:
-        """Return the chosen images moved, with zeros from beyond the edge.
+        """Return the chosen images moved, with zeros beyond the edge.
 
-        images: those at `chosen`, (m, channels, height, width), normalized.
+        images: normalized images at `chosen`, (m, channels, height, width).
         """
         (m, _, height, width), device = images.shape, images.device
         down, right, mirrored = (one.index_select(0, chosen) for one in (self._down, self._right, self._mirrored))
@@ -143,28 +143,28 @@ def decision_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) ->
 
 
 def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: DeviceContext) -> torch.optim.Optimizer:
-    """Return the recipe's optimizer for these parameters.
+    """Return the recipe's optimizer for some parameters.
 
-    With CUDA graphs it is fused, and its learning rate is on the device, if the graphs read it at every step.
+    With CUDA graphs it is fused, and its learning rate is on the device, so that the graphs read it at every step.
 
-    context: tells whether there are graphs.
+    context: device context, with or without graphs.
     """
     has_graphs = context.graphs is not None
     extra: dict[str, Any] = {"fused": True} if has_graphs else {}
     rate: Any = recipe.learning_rate
     if has_graphs:
-        rate = torch.tensor(rate, dtype=torch.float32, device=context.device)  # what fused kernels read
+        rate = torch.tensor(rate, dtype=torch.float32, device=context.device)  # the type for fused kernels
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(parameters, rate, recipe.momentum, weight_decay=recipe.weight_decay, **extra)
     if has_graphs:
         extra["capturable"] = True
     optimizer: Any = torch.optim.Adam(parameters, rate, weight_decay=recipe.weight_decay, **extra)
-    optimizer._warned_capturable_if_run_uncaptured = True  # the first steps are run on purpose
+    optimizer._warned_capturable_if_run_uncaptured = True  # the first steps are uncaptured on purpose
     return optimizer
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of all parameters; if it is a tensor it stays that tensor.
+    """Set the learning rate of all parameters; a tensor is changed in place.
 
     rate: above 0.
     """
@@ -178,7 +178,7 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 def to_channels_last(network: nn.Module) -> None:
     """Make the weights of a network's convolutions of images channels-last, in place.
 
-    Torch would refuse those of volumes, of five dimensions.
+    Torch does not support this for weights of five dimensions.
     """
     for one in network.parameters():
         if one.dim() == 4:

@@ -1,13 +1,13 @@
 """Training networks: data and augmentation on the device, the same code on a CPU and on a GPU.
 
-`train` and `train_together` are the doors. `run_trainings` is the course of a training, from its beginning to its
-result, for one or several at once, and `Training` is what one of them does at each point of it. `RoundRobin` says
-whose turn it is: within a turn errors are raised as usual, at its end they are the failure of that training. A step of
-the optimizer is in `steps.py`, what a device needs in `devices.py`.
+`train` and `train_together` are the entry points. `run_trainings` runs one or several trainings from start to result,
+and `Training` has the operations of a single training. `RoundRobin` schedules the turns: within a turn errors are
+raised as usual; at its end they become the failure of that training. A step of the optimizer is in `steps.py`,
+device-specific code in `devices.py`.
 
-On a CPU everything is float32 and eager, and repeats bit for bit with the same seed and number of threads. On a GPU
-images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss, optimizers fused, and a
-step is one CUDA graph that also gathers its batch. Where graphs are in doubt (`DeviceContext`) each step is run anew.
+On a CPU everything is float32 and eager, and reproducible bit for bit with the same seed and number of threads. On a
+GPU images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss, optimizers fused,
+and a step is one CUDA graph that also gathers its batch. Without graphs (`DeviceContext`) each step runs eagerly.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from bostruct.nas.outcomes import (
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.steps import Batches, count_steps, make_optimizer, make_step, set_rate, to_channels_last
 
-STEPS_QUEUED = 50  # steps that a GPU may be behind, before its clock is read
+STEPS_QUEUED = 50  # maximum number of queued steps on a GPU before its clock is read
 R = TypeVar("R")
 NetworkBuilder = Callable[[], nn.Module]
 Watch = Callable[[int, Epoch], None]
@@ -125,16 +125,16 @@ def train_together(
 ) -> list[Trained | TrainingFailed]:
     """Run several trainings that take turns after every step; on a GPU in parallel, each on its own stream.
 
-    A training fails alone, also if `build` or the network raises an error, and its failure takes its place in the
-    result. One that runs out of memory is tried again when the others have ended. Errors of `watch` end all. On a CPU
-    results are those of `train`, bit for bit, without a gain in time. On a GPU trainings beyond 32 have no graphs.
+    A failure, also an error of `build` or the network, does not stop other trainings, and is the training's entry in
+    the result. A training that runs out of memory is retried after the others. Errors of `watch` end all trainings. On
+    a CPU results equal `train`, bit for bit, without saving time. On a GPU trainings beyond 32 have no graphs.
 
     Parameters
     ----------
     builds, seeds, checkpoints
-        One for each training, as of `train`.
+        One for each training, see `train`.
     data, recipe, device
-        As of `train`.
+        See `train`.
     seconds : float, optional
         Time limit of a training's own turns.
     deadline : float, default inf
@@ -157,7 +157,7 @@ def train_together(
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     if not len(builds) == len(seeds) == len(files):
         given = f"{len(builds)}, {len(seeds)} and {len(files)}"
-        raise ValueError(f"builds, seeds, checkpoints: expected as many of each, got {given}")
+        raise ValueError(f"builds, seeds, checkpoints: expected equal numbers, got {given}")
     watches = [None if watch is None else partial(watch, number) for number in range(len(builds))]
     jobs = [TrainingJob(*one) for one in zip(builds, seeds, files, watches, strict=True)]
     rules: dict[str, Any] = {"seconds": seconds, "deadline": deadline, "fails_alone": True, "all_or_none": all_or_none}
@@ -173,9 +173,9 @@ def train_together(
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """One of several trainings: the parts that it shares with no other.
+    """The individual settings of one of several trainings.
 
-    checkpoint: file of the training, None for none.
+    checkpoint: checkpoint file of the training, if any.
     """
 
     build: NetworkBuilder
@@ -196,14 +196,14 @@ def run_trainings(
     all_or_none: bool = False,
     with_graphs: bool = True,
 ) -> list[Trained | TrainingFailed]:
-    """Run trainings from beginning to end, a step of each at its turn, and return what they have come to.
+    """Run trainings from start to end, step by step in turns, and return their results or failures.
 
-    recipe: of all, so that their epochs have the same number of steps.
+    recipe: recipe of all trainings, whose epochs have the same number of steps.
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
 
-    A training whose step cannot be captured begins anew without graphs, or goes on from its checkpoint; a warning says
-    so, and `watch` is told of its epochs again. Raises what a `watch` raises, and unless fails_alone what networks and
-    their builders raise.
+    A training whose step cannot be captured restarts without graphs, or resumes from its checkpoint, with a warning;
+    `watch` is called again for its epochs. Raises the errors of `watch`, and unless `fails_alone` is True also the
+    errors of networks and their builders.
     """
     longest = math.inf if seconds is None else seconds
     context = partial(DeviceContext, torch.device(device), with_graphs=with_graphs)
@@ -214,7 +214,7 @@ def run_trainings(
     peak = MemoryPeak(torch.device(device))
     try:
         group.begin(lambda number: Training(jobs[number], data, recipe, *members[number]))
-        group.finish()  # those whose checkpoint held all epochs
+        group.finish()  # trainings whose checkpoint had all epochs
         while group.running:
             for position in range(steps):
                 group.each(partial(Training.train_batch, position=position))
@@ -232,7 +232,7 @@ def run_trainings(
         peak.record()
     elif any(isinstance(one, OutOfMemory) for one in outcomes) and not peak.still_fits():
         lost = TrainingFailed(
-            f"the memory of {device} does not heal: caches are empty, and what fitted before does not"
+            f"the memory of {device} does not recover: caches are empty, and trainings that fitted before do not fit"
         )
         return [lost if isinstance(one, OutOfMemory) else one for one in outcomes]
     again = [number for number, one in enumerate(outcomes) if isinstance(one, NotCaptured)]
@@ -246,13 +246,13 @@ def run_trainings(
 
 
 class Training:
-    """One network in training, with all that it has on its device.
+    """One network in training, with its state on the device.
 
-    Its methods are called in the order of `run_trainings`, each within a turn: the context active, the clock running.
-    What it comes to does not depend on what happens between its turns.
+    `run_trainings` calls its methods in order, each within a turn: the context is active, and the clock is running.
+    The result does not depend on what happens between its turns.
 
-    The turn in which it is made prepares everything: it builds the network, goes back to the checkpoint if there is
-    one, and moves the data. Raises what the builder raises.
+    The constructor, in the first turn, builds the network, restores the checkpoint, if any, and moves the data. Raises
+    the errors of the builder.
     """
 
     def __init__(self, job: TrainingJob, data: Dataset, recipe: Recipe, context: DeviceContext, clock: Clock) -> None:
@@ -269,14 +269,14 @@ class Training:
         self._batches = Batches(parts.train, recipe, generator)
         self._step = make_step(network, optimizer, self._batches, data.task, recipe, context)
         self._scoring = Scoring(network, parts.validation, data.task, recipe, context)
-        self._loss = math.nan  # of the epoch, once all its steps are done
+        self._loss = math.nan  # loss of the epoch, once all its steps are done
 
     def train_batch(self, position: int) -> None:
-        """Do a step of the optimizer; the first one of an epoch draws the order of the examples.
+        """Do a step of the optimizer; the first step of an epoch draws the order of the examples.
 
-        position: of the step in the epoch, from 0.
+        position: position of the step in the epoch, from 0.
 
-        Raises TrainingFailed if there is no more time.
+        Raises TrainingFailed if there is no time left.
         """
         if position == 0:
             self._state.network.train()
@@ -287,11 +287,11 @@ class Training:
         self._check_time()
 
     def score_batch(self, position: int) -> None:
-        """Score the network on a batch of the validation examples, once the loss of the epoch is read.
+        """Score the network on a batch of the validation examples; the first call reads the loss of the epoch.
 
-        position: of the batch, from 0.
+        position: position of the batch, from 0.
 
-        Raises TrainingFailed if there is no more time.
+        Raises TrainingFailed if there is no time left.
         """
         if position == 0:
             self._loss = float(self._batches.losses.mean())
@@ -300,7 +300,7 @@ class Training:
         self._check_time()
 
     def end_epoch(self) -> None:
-        """Note what the epoch has come to, and write the checkpoint; raise TrainingFailed if it is not finite."""
+        """Record loss and error of the epoch, and write the checkpoint; raise TrainingFailed if they are not finite."""
         epochs, epoch = self._state.epochs, Epoch(self._loss, self._scoring.end())
         if (failure := nonfinite_failure(len(epochs), epoch)) is not None:
             raise failure
@@ -308,12 +308,12 @@ class Training:
         save_checkpoint(self._job.checkpoint, self._state, self._about)
 
     def report_epoch(self) -> None:
-        """Tell `watch` of the epoch that has ended."""
+        """Report the last epoch to `watch`."""
         if self._job.watch is not None:
             self._job.watch(len(self._state.epochs) - 1, self._state.epochs[-1])
 
     def has_ended(self) -> bool:
-        """Return whether all epochs are done, or patience has come to its end."""
+        """Return whether all epochs are done, or patience is exhausted."""
         epochs = self._state.epochs
         return len(epochs) >= self._recipe.epochs or is_hopeless(epochs, self._recipe.patience)
 
@@ -321,12 +321,12 @@ class Training:
         """Return the trained network, in evaluation mode, and its epochs."""
         network = self._state.network
         network.zero_grad(set_to_none=True)  # gradients are in the graph's memory
-        network.eval()  # also if a checkpoint held all epochs
+        network.eval()  # also if a checkpoint had all epochs
         seconds = self._clock.seconds()
         return training_result(network, self._state.epochs, self._data, self._recipe, self._device, seconds)
 
     def close(self) -> None:
-        """Put the network into evaluation mode, in the midst of a scoring too."""
+        """Put the network into evaluation mode, even during a scoring."""
         self._scoring.close()
 
     def _check_time(self) -> None:
@@ -335,39 +335,39 @@ class Training:
 
 
 class Clock:
-    """The time of one training: that of its own turns, and that of everybody.
+    """The time of one training: its own turns, and the common deadline.
 
-    longest: seconds of its own turns.
+    longest: time limit of its own turns in seconds.
     """
 
     def __init__(self, longest: float = math.inf, deadline: float = math.inf) -> None:
         self._longest, self._deadline = longest, deadline
-        self._spent, self._began = 0.0, monotonic()
+        self._spent, self._started = 0.0, monotonic()
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Count the time meanwhile."""
-        self._began = monotonic() - self._spent
+        """Count the time of the block."""
+        self._started = monotonic() - self._spent
         try:
             yield
         finally:
             self._spent = self.seconds()
 
     def charge(self, seconds: float) -> None:
-        """Add seconds that no turn has counted; it is called while the clock stands still."""
+        """Add seconds that no turn has counted; call it while the clock is stopped."""
         self._spent += seconds
 
     def seconds(self) -> float:
-        """Return the seconds of all turns up to now; it is called while the clock runs."""
-        return monotonic() - self._began
+        """Return the seconds of all turns up to now; call it while the clock runs."""
+        return monotonic() - self._started
 
     def is_late(self) -> bool:
-        """Return whether there is no more time; it is called while the clock runs."""
+        """Return whether there is no time left; call it while the clock runs."""
         return self.seconds() > self._longest or monotonic() > self._deadline
 
 
 class TrainingContext(NamedTuple):
-    """The device and the clock of one of the trainings that take turns."""
+    """The device and the clock of one training that takes turns."""
 
     context: DeviceContext
     clock: Clock
@@ -376,7 +376,7 @@ class TrainingContext(NamedTuple):
 class RoundRobin:
     """Trainings that take turns until all have ended.
 
-    It has running, the trainings that go on, and outcomes, of those that have ended, both by number.
+    Its attributes are `running`, the running trainings, and `outcomes`, the outcomes of ended trainings, by number.
     """
 
     def __init__(self, members: Sequence[TrainingContext], *, fails_alone: bool, all_or_none: bool) -> None:
@@ -385,14 +385,14 @@ class RoundRobin:
         self.outcomes: dict[int, Trained | TrainingFailed] = {}
 
     def begin(self, make: Callable[[int], Training]) -> None:
-        """Begin all trainings, each in its turn."""
+        """Start all trainings, each in its turn."""
         for number in range(len(self._members)):
-            begun = self._take_turn(number, partial(make, number))
-            if isinstance(begun, TrainingFailed):
-                self._end(number, begun)
+            started = self._take_turn(number, partial(make, number))
+            if isinstance(started, TrainingFailed):
+                self._end(number, started)
             else:
-                self.running[number] = begun
-            del begun  # `running` alone holds it
+                self.running[number] = started
+            del started  # only `running` has a reference
         self._stop_others()
 
     def each(self, act: Callable[[Training], None], then: Callable[[Training], None] | None = None) -> None:
@@ -407,26 +407,26 @@ class RoundRobin:
         self._stop_others()
 
     def wait(self) -> None:
-        """Wait until the device has done all steps that are queued; the running trainings share the time equally.
+        """Wait until the device has finished all queued steps; the running trainings share the time equally.
 
-        So a time limit counts work and not launches, and nobody is charged for the queue of the others.
+        So a time limit counts work and not launches, and no training is charged for the queue of the others.
         """
         waiting = [self._members[number] for number in self.running]
         if waiting and waiting[0].context.cuda:
-            began = monotonic()
-            with suppress(RuntimeError):  # an error of the device is raised, and noted, at the next turn
+            started = monotonic()
+            with suppress(RuntimeError):  # an error of the device is raised, and recorded, in the next turn
                 waiting[0].context.synchronize()
             for one in waiting:
-                one.clock.charge((monotonic() - began) / len(waiting))
+                one.clock.charge((monotonic() - started) / len(waiting))
 
     def finish(self) -> None:
-        """End the trainings that have nothing left to do."""
+        """End the completed trainings."""
         for number in [number for number, training in self.running.items() if training.has_ended()]:
             self._end(number, self._take_turn(number, self.running[number].result))
         self._stop_others()
 
     def close(self) -> None:
-        """Leave off all trainings, wherever they are; they have no outcome."""
+        """Abandon all running trainings, without outcomes."""
         for training in self.running.values():
             training.close()
         self.running.clear()
@@ -438,7 +438,7 @@ class RoundRobin:
             yield
 
     def _take_turn(self, number: int, act: Callable[[], R]) -> R | TrainingFailed:
-        """Do something in a training's turn; a failure has none of the error's frames, which hold device memory."""
+        """Act in a training's turn; a failure has no frames of its error, because they keep device memory alive."""
         try:
             with self._activate(number):
                 return act()
@@ -449,16 +449,16 @@ class RoundRobin:
             return failure or TrainingFailed(f"{type(error).__name__}: {error}")
 
     def _end(self, number: int, outcome: Trained | TrainingFailed) -> None:
-        """Note an outcome and let go of the training; what a failed one had on the device is given back."""
+        """Record an outcome and delete the training; the device memory of a failed training is released."""
         self.outcomes[number] = outcome
         if number in self.running:
             self.running[number].close()
-            del self.running[number]  # nobody else has it: its graphs and tensors go here, before memory is given back
+            del self.running[number]  # the last reference: frees its graphs and tensors before memory is released
         if isinstance(outcome, TrainingFailed):
             self._members[number].context.release()
 
     def _stop_others(self) -> None:
-        """Stop all others once one has failed for good, if all are wanted or none."""
+        """Stop all other trainings after a permanent failure, if `all_or_none` is True."""
         failures = [one for one in self.outcomes.values() if isinstance(one, TrainingFailed)]
         if self._all_or_none and any(not isinstance(one, OutOfMemory | NotCaptured) for one in failures):
             for number in list(self.running):

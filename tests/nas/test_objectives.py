@@ -61,7 +61,7 @@ def test_a_program_gives_what_the_data_has():
     for given in (5, 11):
         with pytest.raises(PointError, match=rf"'flat' has 10 classes; .* shape \(2, 10\), got \(2, {given}\)"):
             NetworkObjective(data, QUICK)(program(given))
-    with pytest.raises(PointError, match=r"a program has no place for it, got 0\.1; put it into the space"):
+    with pytest.raises(PointError, match=r"not supported for a program, got 0\.1; put it into the space"):
         NetworkObjective(data, replace(QUICK, dropout=0.1))(program(10))
 
 
