@@ -1,4 +1,4 @@
-"""Data sets as tensors, split into training, validation and test examples. Those here come with scikit-learn."""
+"""Data sets as tensors, split into training, validation and test examples; two data sets of scikit-learn."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class Dataset:
     task : {"classification", "regression"}
         The task.
     train, validation, test : Examples
-        Examples of one shape, of tensors or NumPy arrays. Inputs must be finite; uint8 is kept, all else becomes
-        float32. Targets of a classification are integers (n,) from 0 to classes - 1; those of a regression are finite
-        numbers (n, classes), or (n,) if there is one.
+        Examples of one shape, as tensors or NumPy arrays. Inputs must be finite; uint8 is kept, other types become
+        float32. Targets of a classification are integers (n,) from 0 to classes - 1; targets of a regression are finite
+        numbers (n, classes), or (n,) if classes is 1.
     classes : int
         The number of classes, or of targets of a regression, at least 1.
     mean, scale : sequence of float
-        One for each channel (first dimension of an example), or one for all, of inputs after bytes are divided by 255.
-        A network gets (input - mean) / scale.
+        Mean and scale of the inputs after division of bytes by 255, one number for each channel (first dimension of an
+        example), or one for all channels. The input of a network is (input - mean) / scale.
 
     Raises
     ------
@@ -128,7 +128,7 @@ class Dataset:
 def digits() -> Dataset:
     """Load 1,797 images of digits, 1 x 8 x 8, from scikit-learn, a third each for training, validation and test.
 
-    The order is drawn with seed 0. So few training examples leave differences between networks.
+    The order is drawn with seed 0. There are so few training examples that networks differ in their errors.
     """
     from sklearn.datasets import load_digits
 
@@ -154,7 +154,7 @@ def diabetes() -> Dataset:
 def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dataset:
     """Make a data set of a regression: 60% of the examples for training, 20% for validation, 20% for test.
 
-    All columns are standardized by the training part; constant ones become 0 (Kandasamy et al. 2018).
+    All columns are standardized by the training part; constant columns become 0 (Kandasamy et al. 2018).
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
     n = len(features)
     if len(targets) != n or n < FIFTHS:
         raise ValueError(
-            f"features, targets: expected as many rows of each, at least {FIFTHS}, got {n} and {len(targets)}"
+            f"features, targets: expected equal numbers of rows, at least {FIFTHS}, got {n} and {len(targets)}"
         )
     order = _order(n, check_integer("seed", seed, 0))
     cut = order[: n - 2 * (n // FIFTHS)]
@@ -191,12 +191,12 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
 
 
 def check_examples(part: str, given: object, task: Task, classes: int) -> Examples:
-    """Check one part of a `Dataset`, and return it as the data set holds it.
+    """Check one part of a `Dataset`, and return it in the form of the data set.
 
     task: ``classification`` or ``regression``.
     classes: number of classes, or of targets of a regression.
 
-    Raises TypeError, ValueError, which name the part.
+    Raises TypeError, ValueError; the message names the part.
     """
     if not isinstance(given, Examples):
         raise TypeError(
@@ -205,7 +205,7 @@ def check_examples(part: str, given: object, task: Task, classes: int) -> Exampl
     inputs = _tensor(f"{part}.inputs", given.inputs)
     inputs = inputs if inputs.dtype == torch.uint8 else inputs.to(torch.float32)
     if inputs.dim() < 2 or not inputs.numel():
-        raise ValueError(f"{part}.inputs: expected shape (n, ...), none of it 0, got {tuple(inputs.shape)}")
+        raise ValueError(f"{part}.inputs: expected shape (n, ...), all above 0, got {tuple(inputs.shape)}")
     _check_finite(f"{part}.inputs", inputs)
     targets = _tensor(f"{part}.targets", given.targets)
     chosen = _check_classes if task == "classification" else _check_targets
@@ -216,9 +216,9 @@ def check_examples(part: str, given: object, task: Task, classes: int) -> Exampl
 
 
 def _tensor(name: str, given: object) -> Tensor:
-    """Return a tensor as it is, and a copy of anything else, because its owner may change it."""
+    """Return a tensor unchanged, and a copy of any other array, because its owner may change it."""
     if isinstance(given, Tensor):
-        tensor = given.detach() if given.requires_grad else given  # the same one: what is made of it is kept by it
+        tensor = given.detach() if given.requires_grad else given  # the same object: it is the key of caches
     else:
         try:
             tensor = torch.from_numpy(np.array(given, order="C"))
@@ -253,9 +253,9 @@ def _check_targets(name: str, targets: Tensor, count: int) -> Tensor:
 
 
 def _check_finite(name: str, values: Tensor) -> None:
-    """By the least and the greatest, which are NaN if any number is: no tensor as large is made."""
+    """Check minimum and maximum, which are NaN if any number is: this allocates no tensor of the same size."""
     if values.is_floating_point() and not all(math.isfinite(one) for one in values.aminmax()):
-        raise ValueError(f"{name}: expected finite numbers of float32, got NaN or an infinite one")
+        raise ValueError(f"{name}: expected finite numbers of float32, got NaN or infinity")
 
 
 def _each_channel(name: str, given: object, above: float, channels: int) -> tuple[float, ...]:
@@ -263,19 +263,19 @@ def _each_channel(name: str, given: object, above: float, channels: int) -> tupl
         raise TypeError(f"{name}: expected a tuple of numbers, got {short_repr(given)}")
     numbers = tuple(check_number(name, one, above=above) for one in given)
     if len(numbers) not in (1, channels):
-        raise ValueError(f"{name}: expected 1 number, or {channels}, one a channel, got {len(numbers)}")
+        raise ValueError(f"{name}: expected 1 number, or {channels}, one per channel, got {len(numbers)}")
     return numbers
 
 
 def _describe_array(given: object) -> str:
-    """Shape and type of what may be large."""
+    """Describe a value that may be large by its shape and type."""
     if isinstance(given, Tensor | np.ndarray):
         return f"{tuple(given.shape)} {str(given.dtype).removeprefix('torch.')}"
     return short_repr(given, 40)
 
 
 def _check_table(name: str, given: Any, *, single: bool = False) -> Array:
-    """(n, columns) of finite float64; single: whether (n,) is one column. Raises TypeError, ValueError."""
+    """Return a table (n, columns) of finite float64; if single, (n,) is one column. Raises TypeError, ValueError."""
     try:
         table = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -285,7 +285,7 @@ def _check_table(name: str, given: Any, *, single: bool = False) -> Array:
         allowed = "(n,) or (n, t)" if single else "(n, d)"
         raise ValueError(f"{name}: expected shape {allowed}, got {np.shape(given)}")
     if not np.isfinite(table).all():
-        raise ValueError(f"{name}: expected finite numbers, got NaN or an infinite one")
+        raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
     return table
 
 
@@ -299,9 +299,9 @@ def _order(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).permutation(n)
 
 
-def _split_examples(inputs: Array, targets: Tensor, held: int, seed: int = 0) -> tuple[Examples, Examples, Examples]:
-    """One part in `held` to validate, as many to test, the rest to train on."""
+def _split_examples(inputs: Array, targets: Tensor, parts: int, seed: int = 0) -> tuple[Examples, Examples, Examples]:
+    """Split off one of `parts` equal parts for validation and one for test; the rest is for training."""
     n = len(inputs)
-    cuts = np.split(_order(n, seed), [n - 2 * (n // held), n - n // held])
+    cuts = np.split(_order(n, seed), [n - 2 * (n // parts), n - n // parts])
     values = torch.as_tensor(np.asarray(inputs, dtype=np.float32))
     return tuple(Examples(values[cut], targets[cut]) for cut in map(torch.as_tensor, cuts))  # type: ignore[return-value]

@@ -1,7 +1,7 @@
-"""Graphs of operations as architectures: the layers of a family, found among the operations of a network.
+"""Read graphs of operations as architectures: find the layers of a family among the operations of a network.
 
-An operation that a layer has besides its weights (normalization, activation, dropout) belongs to the layer before it.
-Convolutions beside a shortcut are one residual layer, as in He et al. 2016.
+Normalization, activation and dropout belong to the layer before them. Convolutions with a parallel shortcut are one
+residual layer, as in He et al. 2016.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from bostruct.domains.architecture.value import Architecture
 
 MAX_OPERATIONS = 20_000
 MAX_KERNEL = 31  # height and width
-MAX_CHAIN = 200  # operations on a way through a residual block
-SCALE = 0.1 * math.sqrt(2.0)  # of the costs between sizes of kernels in `CNN`
-SMALL_POOL = 0.2  # cost of matching a pool that keeps the size of an image to one that halves it
-ACTIVATIONS = {  # their labels in `MLP`; others have none
+MAX_CHAIN = 200  # maximum number of operations on a path through a residual block
+SCALE = 0.1 * math.sqrt(2.0)  # scale of the costs between sizes of kernels in `CNN`
+SMALL_POOL = 0.2  # cost of matching a pool that keeps the size of an image to a pool that halves it
+ACTIVATIONS = {  # labels in `MLP`; None for activations without a label
     **{name: name for name in ("relu", "crelu", "leaky-relu", "softplus", "elu", "tanh")},
     **{"sigmoid": "logistic"},
     **dict.fromkeys(("relu6", "hardswish", "hardsigmoid", "silu", "gelu", "selu", "mish", "prelu")),
 }
-FOLLOWING = {"batch-norm", "dropout", "identity", *ACTIVATIONS}  # of a layer
-PASSED = {"batch-norm", "dropout", "identity", "flatten", "mean", "pad"}  # they make no layer
+FOLLOWING = {"batch-norm", "dropout", "identity", *ACTIVATIONS}  # operations that belong to the layer before them
+PASSED = {"batch-norm", "dropout", "identity", "flatten", "mean", "pad"}  # operations that are not layers
 POOLS = ("max-pool", "avg-pool")
 SHORTCUT = {"conv", "batch-norm", "pad", "identity", *POOLS}
-SCALED = ("add", "sub", "mul", "div")  # a constant makes them no layer
-BEHIND = {"identity", "flatten", "mean", "stack", "softmax", "log-softmax", "logsumexp", "sigmoid"}  # decision layers
+SCALED = ("add", "sub", "mul", "div")  # not layers if one operand is a constant
+BEHIND = {"identity", "flatten", "mean", "stack", "softmax", "log-softmax", "logsumexp", "sigmoid"}  # after decisions
 
 
 class GraphNode(NamedTuple):
     """An operation of a network, as a node of its graph.
 
-    name: by which messages call it.
-    kind: input, conv, linear, cat, add or one of the names above; of any other its own name, as in ``layer-norm``.
-    inputs: the keys of the operations that feed it; weights and constants do not count.
-    units: the channels that leave it; None if unknown.
-    kernel, stride: of a convolution or a pool, height and width.
-    groups, dilation: of a convolution.
-    rate: of dropout.
-    attributes: of the layer that stands for several operations.
-    weights: the name of its weights, which several operations may share.
+    name: name in messages.
+    kind: input, conv, linear, cat, add or one of the names above; otherwise the operation's name, as in ``layer-norm``.
+    inputs: keys of the operations that feed it, without weights and constants.
+    units: number of output channels; None if unknown.
+    kernel, stride: height and width for a convolution or a pool.
+    groups, dilation: groups and dilation of a convolution.
+    rate: rate of dropout.
+    attributes: attributes of a layer that represents several operations.
+    weights: name of the weights, which several operations may share.
     """
 
     name: str
@@ -65,11 +65,11 @@ class GraphNode(NamedTuple):
 
 @dataclass
 class GraphReader:
-    """The layers found so far in a network.
+    """A reader that collects the layers of a network.
 
-    source: for messages.
-    operations: by key, each after those that feed it.
-    given: family of the layers; None for `CNN` if there are convolutions, else `MLP`, with the labels that they lack.
+    source: name of the network in messages.
+    operations: operations by key, each after its inputs.
+    given: family of the layers; by default `CNN` if there are convolutions, otherwise `MLP`, with missing labels added.
     """
 
     source: str
@@ -78,10 +78,10 @@ class GraphReader:
     notes: set[str] = field(default_factory=set)
     layers: list[Layer] = field(default_factory=list)
     edges: list[tuple[int, int]] = field(default_factory=list)
-    users: dict[str, list[str]] = field(default_factory=dict)  # of an operation
-    sources: dict[str, tuple[int, ...]] = field(default_factory=dict)  # the layers that an operation passes on
+    users: dict[str, list[str]] = field(default_factory=dict)  # operation -> operations that it feeds
+    sources: dict[str, tuple[int, ...]] = field(default_factory=dict)  # operation -> layers whose output it passes on
     merged: set[str] = field(default_factory=set)  # operations that belong to the layer before them
-    loose: set[str] = field(default_factory=set)  # dropout that belongs to no layer so far
+    loose: set[str] = field(default_factory=set)  # dropout that does not belong to a layer so far
     scaled: set[str] = field(default_factory=set)  # sums and products with constants
 
     def __post_init__(self) -> None:
@@ -101,11 +101,11 @@ class GraphReader:
     def read(self, output: str, decision: str | None, has_norms: bool = True) -> Architecture:
         """Return the architecture of the operations that lead to an output.
 
-        output: its key.
-        decision: label of decision layers; None for that of the family's domain, ``softmax`` or ``linear``.
+        output: key of the output.
+        decision: label of decision layers; by default the label of the family's domain, ``softmax`` or ``linear``.
         has_norms: False if normalization may have been merged into convolutions.
 
-        Warns of operations that the layers lack. Raises DomainError, which names an operation that cannot be read.
+        Warns about operations that the layers cannot express. Raises DomainError if an operation cannot be read.
         """
         label = decision or ("softmax" if self.image else "linear")
         check_choice("decision", label, [one.name for one in self.family.labels if one.role == "decision"])
@@ -133,7 +133,7 @@ class GraphReader:
         return found
 
     def _list_reached(self, keys: Sequence[str]) -> list[str]:
-        """List the operations that lead to some, in their order; raise DomainError if one comes before its input."""
+        """List the operations that lead to some keys, in order; raise DomainError if one comes before its input."""
         waiting, reached, met = list(keys), set[str](), set[str]()
         while waiting:
             if (key := waiting.pop()) not in reached:
@@ -165,7 +165,7 @@ class GraphReader:
         return list(found)
 
     def _fold(self, one: GraphNode, has_norms: bool) -> GraphNode:
-        """Return an operation that stands for itself and others before it, or the operation itself."""
+        """Return an operation that represents itself and operations before it, or the operation itself."""
         if one.kind == "add" and self.family.joins == "concatenates":
             return self._fold_addition(one, has_norms)
         if one.kind == "conv" and (one.kernel, one.groups) == ((1, 1), 1):
@@ -173,7 +173,7 @@ class GraphReader:
         return self._fold_rectifiers(one) if one.kind == "cat" else one
 
     def _fold_rectifiers(self, joined: GraphNode) -> GraphNode:
-        """Return a concatenation in which one operation stands for a ReLU beside that of the negative."""
+        """Return a concatenation in which one operation replaces each pair of ReLU(x) and ReLU(-x)."""
         kept = list(joined.inputs)
         for first, second in pairwise(joined.inputs):
             pair = [self.operations[key] for key in (first, second)]
@@ -185,7 +185,7 @@ class GraphReader:
         return joined._replace(inputs=tuple(kept))
 
     def _fold_separable(self, one: GraphNode) -> GraphNode:
-        """Return a separable convolution for one of size 1 that a depthwise one feeds."""
+        """Return a separable convolution for a convolution of size 1 after a depthwise convolution."""
         (key,) = one.inputs
         while self.operations[key].kind in FOLLOWING and len(self.users[key]) == 1:
             (key,) = self.operations[key].inputs
@@ -226,27 +226,27 @@ class GraphReader:
         )
 
     def _check_square(self, one: GraphNode) -> int:
-        """Return the size of a kernel; raise DomainError unless it is an odd number, height and width alike."""
+        """Return the size of a kernel; raise DomainError unless height and width are the same odd number."""
         if one.kernel[0] != one.kernel[1] or not one.kernel[0] % 2 or one.kernel[0] > MAX_KERNEL:
             raise self._refuse(one, f"expected a kernel of an odd size up to {MAX_KERNEL}, got {one.kernel}")
         return one.kernel[0]
 
     def _list_chain(self, key: str) -> list[str]:
-        """List the operations from one back to the first that does not have exactly one input, up to a length."""
+        """List the operations from a key back to the first without exactly one input, at most `MAX_CHAIN`."""
         found = [key]
         while len(inputs := self.operations[found[-1]].inputs) == 1 and len(found) < MAX_CHAIN:
             found.append(inputs[0])
         return found
 
     def _list_following(self, key: str) -> list[str]:
-        """List the operations that follow one on the only way, and belong to its layer."""
+        """List the operations that follow an operation without branches, and belong to its layer."""
         found: list[str] = []
         while len(users := self.users[key]) == 1 and self.operations[users[0]].kind in FOLLOWING:
             found.append(key := users[0])
         return found
 
     def _read_operation(self, key: str, one: GraphNode, has_norms: bool) -> None:
-        """Note which layers an operation passes on, or add a layer of its own."""
+        """Record which layers an operation passes on, or add its layer."""
         passes = key in self.merged or one.kind in PASSED or (self.image and one.kind in ACTIVATIONS)
         passes |= one.kind == ("cat" if self.family.joins == "concatenates" else "add")
         if one.kind == "input":
@@ -258,7 +258,7 @@ class GraphReader:
             self.sources[key] = (self._add_layer(self._layer(key, one, has_norms), one),)
 
     def _is_no_pool(self, key: str, one: GraphNode) -> bool:
-        """Return whether a pool changes nothing, or averages a whole image, being large and then flattened."""
+        """Return whether a pool is an identity, or averages a whole image: it is large and before flattening."""
         is_last = one.kind == "avg-pool" and {self.operations[user].kind for user in self.users[key]} <= {"flatten"}
         return one.kernel == (1, 1) == one.stride or (is_last and one.kernel[0] > 3)
 
@@ -274,7 +274,7 @@ class GraphReader:
         return len(self.layers) - 1
 
     def _layer(self, key: str, one: GraphNode, has_norms: bool) -> Layer:
-        """Return the layer of an operation; raise DomainError if there is none."""
+        """Return the layer of an operation; raise DomainError if the operation is not a layer of the family."""
         if one.kind in ("conv", "res") and self.image:
             return self._convolution(key, one, has_norms)
         if one.kind == "linear":
@@ -296,7 +296,7 @@ class GraphReader:
         return Layer(one.kind, one.units if label.units else None)
 
     def _convolution(self, key: str, one: GraphNode, has_norms: bool) -> Layer:
-        """Return a convolution or a residual layer, with the attributes that its operations give it."""
+        """Return a convolution or a residual layer, with the attributes of its operations."""
         if one.stride not in ((1, 1), (2, 2)) or one.groups > 1:
             raise self._refuse(one, f"expected stride 1 or 2 and one group, got {one.stride} and {one.groups}")
         found = (
@@ -309,7 +309,7 @@ class GraphReader:
         return Layer(f"{one.kind}{self._check_square(one)}", one.units, one.stride[0], tuple(sorted(found.items())))
 
     def _has_norm_before(self, one: GraphNode) -> bool:
-        """Return whether normalization that belongs to no convolution feeds an operation."""
+        """Return whether an operation is fed by normalization that does not belong to a convolution."""
         while one.kind != "batch-norm":
             one = self.operations[one.inputs[0]]
             if one.kind not in FOLLOWING:
@@ -319,7 +319,7 @@ class GraphReader:
         return is_before
 
     def _dense_layer(self, key: str, one: GraphNode) -> Layer:
-        """Return a fully connected layer, in a family of features that of its activation."""
+        """Return a fully connected layer; in a family of features, the layer of its activation."""
         keys = self._list_following(key)
         behind = [self.operations[each].kind for each in keys]
         attributes = tuple(self._merge_dropout(key).items())
@@ -345,7 +345,7 @@ class GraphReader:
         return {"dropout": self.operations[keys[0]].rate} if keys and self.operations[keys[0]].rate else {}
 
     def _decision_layer(self, key: str, label: str) -> Layer:
-        """Return a decision layer, with the dropout before it that belongs to no other layer."""
+        """Return a decision layer, with the dropout before it unless that belongs to another layer."""
         (before,) = self.operations[key].inputs
         while self.operations[before].kind in ("identity", "flatten", "mean"):
             (before,) = self.operations[before].inputs
@@ -354,7 +354,7 @@ class GraphReader:
         return Layer(label, None, 1, (("dropout", self.operations[before].rate),) if is_loose else ())
 
     def _extend_family(self) -> Family:
-        """Return the family with labels for the sizes that it lacks."""
+        """Return the family with added labels for missing sizes."""
         family, digits = self.family, "0123456789"
         for name in sorted({layer.label for layer in self.layers} - family.by_name.keys()):
             kind = name.rstrip(digits)

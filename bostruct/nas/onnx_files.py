@@ -1,6 +1,6 @@
-"""Networks in ONNX files as architectures. A file is read as data: its weights are not loaded, and it runs no code.
+"""Read networks in ONNX files as architectures. A file is read as data: weights are not loaded, and no code is run.
 
-A file is a message of protocol buffers; the numbers of its fields are those of onnx.proto (ONNX project).
+A file is a protocol buffers message; the numbers of its fields are from onnx.proto (ONNX project).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.nas.graphs import MAX_OPERATIONS, POOLS, SCALED, GraphNode, GraphReader
 from bostruct.problems.paths import check_regular
 
-MAX_FIELDS = 10 * MAX_OPERATIONS  # of a message
-MAX_BYTES = 1_000  # of a name, and of a list of numbers
+MAX_FIELDS = 10 * MAX_OPERATIONS  # maximum number of fields of a message
+MAX_BYTES = 1_000  # maximum size of a name, and of a list of numbers
 Message: TypeAlias = dict[int, list[Any]]  # the values of each field by its number: integers, or bytes
-Tensors: TypeAlias = dict[str, Message]  # of constants, by name
-NAMES = {  # of operators, by kind; others have their own name
+Tensors: TypeAlias = dict[str, Message]  # constants by name
+NAMES = {  # names of operators, by kind; the kind of any other operator is its name
     "linear": "Gemm MatMul",
     "batch-norm": "BatchNormalization",
     "avg-pool": "AveragePool",
@@ -36,8 +36,8 @@ NAMES = {  # of operators, by kind; others have their own name
     "identity": "Cast Squeeze Unsqueeze",
 }
 KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
-FLOATS = {1: (4, "<f"), 10: (4, "<e"), 11: (10, "<d")}  # the field of values, by the number of the type of a tensor
-# whose further inputs are no tensors of a layer
+FLOATS = {1: (4, "<f"), 10: (4, "<e"), 11: (10, "<d")}  # number of the type of a tensor -> field and format of values
+# kinds whose further inputs are not tensors of a layer
 WITH_SETTINGS = {"flatten", "pad", "mean", "identity", "logsumexp", "dropout"}
 
 
@@ -61,7 +61,7 @@ class OnnxNode(NamedTuple):
         )
 
     def read_numbers(self, name: str, *default: int) -> tuple[int, ...]:
-        """Return an attribute that is an integer or a list of them."""
+        """Return an attribute that is an integer or a list of integers."""
         found = self.attributes.get(name, {})
         return tuple(_read_integers(found.get(8, found.get(3, [])))) or default
 
@@ -79,7 +79,7 @@ def from_onnx(
     path : str or path-like
         A file with one input and one output. Weights are not read.
     family, decision
-        As of `from_torch`. The operation ``LayerNormalization`` is a layer with your label ``layer-normalization``.
+        See `from_torch`. The operation ``LayerNormalization`` is a layer with the label ``layer-normalization``.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def from_onnx(
             output, operations = _read_operations(_read_message(_read_message(data)[7][-1]))
         except DomainError as error:
             raise DomainError(f"{source}: {error}") from None
-        except (KeyError, IndexError, TypeError, ValueError, struct.error):  # what other bytes are taken for
+        except (KeyError, IndexError, TypeError, ValueError, struct.error):  # other bytes cause any of these
             raise DomainError(f"{source}: expected an ONNX file, got other data") from None
     has_norms = any(one.kind == "batch-norm" for one in operations.values())
     return GraphReader(source, operations, family).read(output, decision, has_norms)
@@ -127,7 +127,7 @@ def _read_operations(graph: Message) -> tuple[str, dict[str, GraphNode]]:
 
 
 def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Tensors) -> GraphNode:
-    """Return the operation of a node, whose inputs are `known` operations or constants."""
+    """Return the operation of a node whose inputs are `known` operations or constants."""
     kind = KINDS.get(node.operator, re.sub("(?<=[a-z])(?=[A-Z])", "-", node.operator).lower())
     fed = tuple(each for each in (node.inputs[:1] if kind in WITH_SETTINGS else node.inputs) if each in known)
     one = GraphNode(node.name, kind, fed)
@@ -157,7 +157,7 @@ def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Tenso
 
 
 def _find_constant(node: OnnxNode, constants: Tensors) -> Message:
-    """Return the tensor that a node makes of constants; an empty message if it is not known."""
+    """Return the tensor that a node computes from constants; an empty message if it is unknown."""
     if node.operator == "Constant" and "value" in node.attributes:
         return _read_message(node.attributes["value"][5][-1])
     if node.operator == "Constant" and "value_float" in node.attributes:
@@ -193,13 +193,13 @@ def _read_message(data: memoryview) -> Message:
         if at > len(data):
             raise ValueError("it ends within a field")
         if n > MAX_FIELDS:
-            raise DomainError(f"expected at most {MAX_FIELDS} parts of one kind, got more")
+            raise DomainError(f"expected at most {MAX_FIELDS} fields of a message, got more")
         found.setdefault(key >> 3, []).append(value)
     return found
 
 
 def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
-    """Return an integer of at most ten bytes, and the place behind it."""
+    """Return an integer of at most ten bytes, and the position after it."""
     value = 0
     for i in range(10):
         byte = data[at + i]
@@ -210,7 +210,7 @@ def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _read_integers(values: list[Any]) -> list[int]:
-    """Return the integers of a field, one by one or packed; at most the first thousand."""
+    """Return the integers of a field, packed or not; at most the first thousand."""
     found: list[int] = []
     for value in values[:MAX_BYTES]:
         if isinstance(value, int):
@@ -224,7 +224,7 @@ def _read_integers(values: list[Any]) -> list[int]:
 
 
 def _decode_text(values: list[Any]) -> str:
-    """Return the text of a field; raise DomainError for one that is too long."""
+    """Return the string of a field; raise DomainError if it is too long."""
     if len(values[-1]) > MAX_BYTES:
-        raise DomainError(f"expected names of at most {MAX_BYTES} bytes, got one of {len(values[-1])}")
+        raise DomainError(f"expected names of at most {MAX_BYTES} bytes, got {len(values[-1])}")
     return bytes(values[-1]).decode(errors="replace").encode("unicode_escape").decode()

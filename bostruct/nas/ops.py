@@ -1,11 +1,11 @@
-"""Modules of convolutional and fully connected networks, ready to be put into search spaces.
+"""Modules of convolutional and fully connected networks for search spaces.
 
 Each function makes a module (`bostruct.language`) and returns (inputs, outputs): one input ``in`` and one output
-``out``, but for `concat` and `add`. Every argument is a hyperparameter or a constant, and no list. Images are (batch,
+``out``, except for `concat` and `add`. Every argument is a hyperparameter or a constant, not a list. Images are (batch,
 channels, height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2 halves it, rounded up.
-Where `Architecture` knows such a layer, the module stands for it.
+If `Architecture` has such a layer, the module represents it.
 
-torch is loaded when a program is compiled, not before.
+torch is loaded only when a program is compiled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BoolSetting: TypeAlias = bool | Hyperparameter
 
 
 def _check_settings(**values: Value | Hyperparameter) -> dict[str, Value | Hyperparameter]:
-    """Return the settings of a module; raise LanguageError for a list, which is a choice that lacks its ``D``."""
+    """Return the settings of a module; raise LanguageError for a list, which is a choice without its ``D``."""
     for name, value in values.items():
         if isinstance(value, list | tuple | range):
             given = short_repr(value)
@@ -45,10 +45,10 @@ def conv2d(
     dilation: IntSetting = 1,
     bias: BoolSetting = True,
 ) -> IO:
-    """Build a convolution; its layer is ``conv3-64/2`` of kernel, filters and stride.
+    """Build a convolution; its layer is ``conv3-64/2`` for kernel 3, 64 filters and stride 2.
 
     filters: number of output channels.
-    stride: of the convolution; 2 halves the image.
+    stride: stride of the convolution; 2 halves the image.
     bias: whether a bias is added.
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
@@ -58,7 +58,7 @@ def conv2d(
 def depthwise_conv2d(
     kernel: IntSetting = 3, stride: IntSetting = 1, dilation: IntSetting = 1, bias: BoolSetting = True
 ) -> IO:
-    """Build a convolution of each channel by itself; it is no layer of an `Architecture`."""
+    """Build a convolution of each channel by itself; it is not a layer of an `Architecture`."""
     values = _check_settings(kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("DepthwiseConv2D", _depthwise, values)
 
@@ -70,16 +70,16 @@ def separable_conv2d(
     dilation: IntSetting = 1,
     bias: BoolSetting = True,
 ) -> IO:
-    """Build a depthwise convolution, then one of size 1.
+    """Build a depthwise convolution, then a convolution of size 1.
 
-    Its layer is that of `conv2d`, with the attribute ``separable``.
+    Its layer is the layer of `conv2d`, with the attribute ``separable``.
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
 
 
 def dense(units: IntSetting, bias: BoolSetting = True) -> IO:
-    """Build a fully connected layer on the last axis; its layer is ``fc-64`` of the units.
+    """Build a fully connected layer on the last axis; its layer is ``fc-64`` for 64 units.
 
     units: number of outputs.
     bias: whether a bias is added.
@@ -125,18 +125,18 @@ def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
 
 
 def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
-    """Build the mean of each patch, without what is padded; with stride 2 its layer is ``avg-pool``."""
+    """Build the mean of each patch, without padding; with stride 2 its layer is ``avg-pool``."""
     values = _check_settings(kernel=kernel, stride=stride)
     return siso_torch_module("AvgPool2D", partial(_pool, "AvgPool2d"), values, layer=partial(_pool_layer, "avg-pool"))
 
 
 def global_pool() -> IO:
-    """Build the mean of each channel, which gives (batch, channels)."""
+    """Build the mean of each channel, (batch, channels)."""
     return siso_torch_module("GlobalPool", _global_pool)
 
 
 def flatten() -> IO:
-    """Build the flattening of all axes but that of the batch into one."""
+    """Build the flattening of all axes except the batch into one."""
     return siso_torch_module("Flatten", partial(_plain, "Flatten"))
 
 
@@ -160,7 +160,7 @@ def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = Fa
     """Build a convolution, by default without bias, batch normalization, ReLU.
 
     filters: number of filters, at least 1.
-    bias: whether the convolution has one.
+    bias: whether the convolution has a bias.
     """
     return siso_sequential([conv2d(filters, kernel, stride, bias=bias), batch_norm(), relu()])
 
@@ -174,7 +174,7 @@ def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int =
 
 
 def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
-    """Build ReLU, a depthwise convolution, one of size 1, batch normalization.
+    """Build ReLU, a depthwise convolution, a convolution of size 1, batch normalization.
 
     filters: number of filters, at least 1.
     """
@@ -185,12 +185,12 @@ def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: 
 def padding(kernel: int, dilation: int = 1) -> int:
     """Return the padding that keeps the size of an image at stride 1.
 
-    dilation: of the kernels, from 1.
+    dilation: dilation of the kernels, from 1.
 
-    Raises LanguageError for an even kernel, for which no padding does.
+    Raises LanguageError for an even kernel, for which there is no such padding.
     """
     if kernel % 2 == 0:
-        raise LanguageError(f"kernel: expected an odd size, which can be padded alike on both sides; got {kernel}")
+        raise LanguageError(f"kernel: expected an odd size, which can be padded equally on both sides; got {kernel}")
     return dilation * (kernel - 1) // 2
 
 
@@ -247,7 +247,7 @@ def _pool(name: str, values: Values, shapes: Shapes) -> nn.Module:
 
     del shapes
     size, stride = values["kernel"], values["stride"]
-    padded = 0 if size == stride else padding(size)  # patches that do not overlap need none
+    padded = 0 if size == stride else padding(size)  # patches that do not overlap need no padding
     if name == "MaxPool2d":
         return nn.MaxPool2d(size, stride, padded, ceil_mode=size == stride)
     return nn.AvgPool2d(size, stride, padded, ceil_mode=size == stride, count_include_pad=False)

@@ -1,4 +1,4 @@
-"""How a network is trained, as a value: the protocols of the papers, and a fast one."""
+"""Recipes for training networks: the protocols of the papers, and a fast recipe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Recipe:
     epochs : int, default 20
         Passes over the training examples, at least 1.
     batch_size : int, default 100
-        Examples of a step, at least 1.
+        Examples per step, at least 1.
     optimizer : {"adam", "sgd"}, default "adam"
         The optimizer.
     learning_rate : float, default 0.001
@@ -35,28 +35,28 @@ class Recipe:
         Weight decay, at least 0.
     schedule : {"constant", "cosine", "steps", "triangle"}, default "constant"
         The learning rate over time: constant, a cosine to 0, steps (see `drops`), or linearly up in the first fifth,
-        then down to 0.
+        then linearly down to 0.
     drops : tuple of tuple of (float, float), default ()
-        For "steps": from the share `drops[i][0]` of all epochs on, ascending in (0, 1), the rate is multiplied by
+        For "steps": from the share `drops[i][0]` of all epochs onward, ascending in (0, 1), the rate is multiplied by
         `drops[i][1]`, above 0.
     loss : {"squared", "absolute"}, default "squared"
-        The loss of regressions. That of classes is cross-entropy.
+        The loss of regressions. The loss of classifications is cross-entropy.
     every_decision : bool, default False
         Whether the loss is the sum over the decision layers, instead of the loss of their mean.
     shift : int, default 0
-        Largest random shift of training images in pixels, with zeros coming in.
+        Largest random shift of training images in pixels, with zeros beyond the edge.
     flip : bool, default False
         Whether half of the training images are mirrored.
     statistics : {"running", "batch"}, default "running"
-        The statistics of batch normalization at scoring: running averages, or those of the batch.
+        The statistics of batch normalization at scoring: running averages, or statistics of the batch.
     score : {"best", "last"}, default "last"
         The validation error of the best or of the last epoch.
     patience : int, default 0
-        Stop if none of the last so many epochs reaches the one before them. 0 never stops.
+        Stop if none of the last `patience` epochs is as good as the epoch before them. 0 never stops.
     label_smoothing : float, default 0.0
         Label smoothing, in [0, 1).
     gradient_norm : float, default 0.0
-        Largest norm of the gradients. 0 for no limit.
+        Largest norm of the gradients; 0 for no limit.
     dropout : float, default 0.0
         Probability of dropout before the decision layers of an architecture, in [0, 1).
 
@@ -102,7 +102,7 @@ class Recipe:
         object.__setattr__(self, "drops", _check_drops(self.drops))
         if bool(self.drops) != (self.schedule == "steps"):
             raise ValueError(
-                f"drops: expected some with the schedule 'steps' and none with others, got {self.drops} with "
+                f"drops: expected drops with the schedule 'steps' and none with others, got {self.drops} with "
                 f"{self.schedule!r}"
             )
 
@@ -112,7 +112,7 @@ class Recipe:
         Parameters
         ----------
         progress : float
-            The share of the training that is done, in [0, 1).
+            The completed share of the training, in [0, 1).
         """
         if self.schedule == "cosine":
             return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
@@ -125,7 +125,7 @@ class Recipe:
 
 
 def _check_drops(given: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """Pairs (share, factor); raises TypeError, ValueError."""
+    """Return pairs (share, factor); raise TypeError or ValueError for other input."""
     try:
         drops = tuple((share, factor) for share, factor in given)
     except (TypeError, ValueError) as error:
@@ -140,13 +140,13 @@ def _check_drops(given: Iterable[tuple[float, float]]) -> tuple[tuple[float, flo
 
 
 FAST = Recipe(epochs=12, batch_size=64, learning_rate=4e-3, schedule="triangle", weight_decay=1e-4, gradient_norm=5.0)
-"""What the searches that need no download use; Adam, a triangular learning rate, gradients of norm 5 at most."""
+"""The recipe of the searches that need no download: Adam, a triangular learning rate, gradients of norm at most 5."""
 
 FAST_IMAGES = Recipe(
     epochs=12, batch_size=512, learning_rate=4e-3, schedule="triangle", weight_decay=1e-4, gradient_norm=5.0,
     label_smoothing=0.1, shift=2, flip=True,
 )  # fmt: skip
-"""The same for CIFAR-10: larger batches, small shifts, label smoothing, as fast trainings of it have them."""
+"""The same for CIFAR-10: larger batches, small shifts and label smoothing, as in other fast trainings."""
 
 COMBO = Recipe(
     epochs=20, batch_size=100, optimizer="adam", learning_rate=1e-3, weight_decay=5e-5, statistics="batch",
@@ -164,37 +164,37 @@ DEEP_ARCHITECT_RETRAIN = Recipe(
     epochs=600, batch_size=128, optimizer="sgd", learning_rate=0.025, momentum=0.9, weight_decay=3e-4,
     schedule="cosine", shift=4, flip=True, score="last",
 )  # fmt: skip
-"""Negrinho et al. 2019, section 7, of the network that was found: SGD with momentum 0.9, a cosine schedule, 600 epochs,
-the best by validation of a grid of 18: `learning_rate` 0.1, 0.05, 0.025, 0.01, 0.005, 0.001 times `weight_decay` 1e-4,
-3e-4, 5e-4. Here it is one of the middle of that grid; ``dataclasses.replace`` gives the others. Batch size and
-augmentation as of `DEEP_ARCHITECT`."""
+"""Negrinho et al. 2019, section 7, for the network found: SGD with momentum 0.9, a cosine schedule, 600 epochs, the
+best by validation of a grid of 18: `learning_rate` 0.1, 0.05, 0.025, 0.01, 0.005, 0.001 times `weight_decay` 1e-4,
+3e-4, 5e-4. This recipe is from the middle of that grid; ``dataclasses.replace`` gives the others. Batch size and
+augmentation are the same as in `DEEP_ARCHITECT`."""
 
 NASBOT_CNN = Recipe(
     epochs=48, batch_size=32, optimizer="sgd", learning_rate=5e-3, momentum=0.9, weight_decay=2e-4, schedule="steps",
     drops=((15 / 48, 0.1), (40 / 48, 0.01)), every_decision=True, shift=4, flip=True, score="best",
 )  # fmt: skip
-"""Kandasamy et al. 2018, a mixture of paper and code. Of the paper: 60,000 steps of 32, on 40,000 images 48 epochs; its
-code takes 80,000. Of the code: momentum, weight decay, the rate of 0.005, a tenth of it from epoch 15 on and a
-hundredth from epoch 40 on (its later drops are beyond the end); the paper says 0.01, decreasing. The score is the best
-of 48 validations, one an epoch, in the code the best of 20. Random crops of images enlarged to 40 pixels are shifts by
-4 here; running averages of batch normalization keep 0.9 a step, there 0.997."""
+"""Kandasamy et al. 2018, a mixture of paper and code. From the paper: 60,000 steps of 32 examples, 48 epochs on 40,000
+images; its code takes 80,000 steps. From the code: momentum, weight decay, the rate of 0.005, a tenth of it from epoch
+15 on and a hundredth from epoch 40 on (its later drops are beyond the end); the paper says 0.01, decreasing. The score
+is the best of 48 validations, one per epoch; in the code it is the best of 20. Shifts by 4 pixels replace random crops
+of images enlarged to 40 pixels; running averages of batch normalization keep 0.9 per step instead of 0.997."""
 
 NASBOT_MLP = Recipe(
     epochs=200, batch_size=256, optimizer="sgd", learning_rate=1e-5, momentum=0.0, loss="absolute", score="best"
 )
-"""Kandasamy et al. 2018: SGD with a fixed step of 1e-5 in batches of 256, scored by its best of 200 validations; its
-code trains on absolute errors, the paper says squared ones. It hardly trains deep networks.
+"""Kandasamy et al. 2018: SGD with a fixed step of 1e-5 in batches of 256, scored by the best of 200 validations. The
+code trains on absolute errors, but the paper says squared errors. This recipe barely trains deep networks.
 
-The code takes 200 loops of 100 steps, 20,000 in all; here an epoch stands for a loop, and is n // 256 steps on n
-training examples: as many in all where n is 25,600, fewer below, more above. Of n examples
+The code takes 200 loops of 100 steps, 20,000 in total; here an epoch replaces a loop, and has n // 256 steps for n
+training examples: the same total if n is 25,600, fewer steps below, more above. With n examples,
 ``replace(NASBOT_MLP, epochs=20_000 // (n // 256))`` takes the published number of steps, with other validations. The
-code validates on 5 batches of 1,000 examples, here all are used."""
+code validates on 5 batches of 1,000 examples; here all examples are used."""
 
 NASBOT_MLP_MODERN = Recipe(
     epochs=30, batch_size=256, learning_rate=2e-3, schedule="triangle", gradient_norm=5.0, score="best"
 )
-"""The same search with Adam on squared errors, of no paper: rate, schedule, epochs and the limit of the gradients are
-ours. The sound way to compare."""
+"""The same search with Adam on squared errors, from no paper: rate, schedule, epochs and the gradient limit are
+bostruct's. Use this recipe for comparisons."""
 
 WRS = Recipe(epochs=10, batch_size=128, optimizer="adam", learning_rate=1e-3, score="last")
 """Florea and Andonie 2019, section 5: 10 epochs, no augmentation. Optimizer, rate and batch size are not stated there;

@@ -1,4 +1,4 @@
-"""Networks of architectures as Python source that needs torch alone, for those who go on without this package."""
+"""Networks of architectures as Python source that needs only torch, for use without this package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from torch.nn import functional
 
 Shape = tuple[int, ...]
 """
-HELPERS = (  # what the printed layers are made of, in the order in which they need each other
+HELPERS = (  # parts of the printed layers, each after the parts that it uses
     networks._pad_channels,
     networks._add_padded_inputs,
     networks._concatenate,
@@ -34,7 +34,7 @@ HELPERS = (  # what the printed layers are made of, in the order in which they n
     ConcatenatedReLU,
 )
 NETWORK = '''class Network(nn.Module):
-    """Takes batches (m, {inputs}) and gives (m, {classes})."""
+    """A network from batches (m, {inputs}) to (m, {classes})."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def to_source(network: nn.Module) -> str:
     Parameters
     ----------
     network : torch.nn.Module
-        A network that `to_torch` built of built-in layers.
+        A network that `to_torch` built from built-in layers.
 
     Returns
     -------
@@ -70,14 +70,14 @@ def to_source(network: nn.Module) -> str:
     Raises
     ------
     TypeError
-        If the module is of another kind.
+        If the module is of another type.
     DomainError
-        If a layer was built by your own function, whose source is unknown.
+        If a layer was built by a custom function, whose source is unknown.
     """
     if not isinstance(network, ArchitectureNetwork):
         raise TypeError(f"network: expected a network of an architecture, by to_torch, got {short_repr(network)}")
     if network.has_own_layers:
-        raise DomainError("network: expected layers of bostruct alone, got layers that builders= has built")
+        raise DomainError("network: expected only layers of bostruct, got layers that builders= has built")
     layers = "\n".join(f'                "{name}": {_print_layer(made)},' for name, made in network.layers.items())
     text = NETWORK.format(
         inputs=", ".join(map(str, network.input_shape)),
@@ -118,7 +118,7 @@ def _print_layer(layer: nn.Module) -> str:
 
 
 def _print_module(module: nn.Module) -> str:
-    """Return the expression that builds a module anew."""
+    """Return an expression that rebuilds a module."""
     if isinstance(module, WITHOUT_SETTINGS):
         return f"nn.{type(module).__name__}()"
     for kind, arguments in ARGUMENTS.items():

@@ -94,7 +94,7 @@ REFUSED = {
         lambda: made(LABELS, validation=Examples(FEATURES[:, :3], LABELS)),
         r"validation.inputs: expected examples of shape \(4,\), as in train, got \(3,\)",
     ),
-    "means": (lambda: made(LABELS, mean=(0.0, 0.0)), "mean: expected 1 number, or 4, one a channel, got 2"),
+    "means": (lambda: made(LABELS, mean=(0.0, 0.0)), "mean: expected 1 number, or 4, one per channel, got 2"),
     "a bare mean": (lambda: made(LABELS, mean=0.5), "mean: expected a tuple of numbers, got 0.5"),
     "scale 0": (lambda: made(LABELS, scale=(0.0,)), "scale: expected a finite number"),
     "a name": (lambda: made(LABELS, name=3), "name: expected a string"),

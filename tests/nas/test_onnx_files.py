@@ -186,9 +186,9 @@ REFUSED = {
     "apart": (model([CONV, LAST], WEIGHTS, outputs=("other",)), "its output 'other' does not depend on its input"),
     "no weights": (model([CONV, *TAIL, LAST], WEIGHTS[1:]), r"c \(Conv of another shape\): .* no such layer$"),
     "not linear": (model([CONV], WEIGHTS, outputs=("c",)), r"c \(conv\): expected linear layers before the output"),
-    "name": (model([node("Relu", ["x"], "n" * 1001)], []), "expected names of at most 1000 bytes, got one of 1001"),
+    "name": (model([node("Relu", ["x"], "n" * 1001)], []), "expected names of at most 1000 bytes, got 1001"),
     "nodes": (model([node("Relu", ["x"], "y")] * 20_001, []), "at most 20000 nodes, got 1, 1 and 20001"),
-    "parts": (message(*[(1, 1)] * 200_001), "expected at most 200000 parts of one kind, got more"),
+    "parts": (message(*[(1, 1)] * 200_001), "expected at most 200000 fields of a message, got more"),
     "escapes": (model([node("\x1b[31m", ["x"], "y")], []), r"y \(\\x1b\[31m\): expected linear layers"),
 }
 
@@ -204,8 +204,8 @@ def test_other_files_are_refused(name, tmp_path):
     ("limit", "most", "message"),
     [
         ("MAX_OPERATIONS", 4, "expected one input, one output and at most 4 nodes, got 1, 1 and 5"),
-        ("MAX_FIELDS", 4, "expected at most 4 parts of one kind, got more"),
-        ("MAX_BYTES", 3, "expected names of at most 3 bytes, got one of 7"),
+        ("MAX_FIELDS", 4, "expected at most 4 fields of a message, got more"),
+        ("MAX_BYTES", 3, "expected names of at most 3 bytes, got 7"),
     ],
 )
 def test_each_limit_is_refused(limit, most, message, tmp_path, monkeypatch):

@@ -56,7 +56,7 @@ def test_steps_are_those_of_nasbot():
 
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"schedule": "steps"}, "drops: expected some with the schedule 'steps'"),
+    ({"schedule": "steps"}, "drops: expected drops with the schedule 'steps'"),
     ({"drops": ((0.5, 0.1),)}, "none with others, got .* with 'constant'"),
     ({"schedule": "steps", "drops": (0.5, 0.1)}, "drops: expected pairs"),
     ({"schedule": "steps", "drops": 3}, "drops: expected pairs"),
