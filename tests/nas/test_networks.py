@@ -192,7 +192,7 @@ def test_several_outputs_need_a_main_one():
 
 
 def test_stages_need_as_many_filters():
-    with pytest.raises(ValueError, match="stages, filters: expected as many of each, got 2 and 1"):
+    with pytest.raises(ValueError, match="stages, filters: expected equal numbers, got 2 and 1"):
         genetic_cnn(stages=(2, 3), filters=(8,))
 
 

@@ -1,4 +1,4 @@
-"""The cell of COMBO (Oh et al. 2019, section 4.3): 31 bits, two a node and one for each pair of seven."""
+"""The cell of COMBO (Oh et al. 2019, section 4.3): 31 bits, two per inner node and one for each pair of nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bostruct.nas import ops
 from bostruct.nas.spaces.nasbench101 import on_path_nodes
 
 COMBO_NODES = 7
-PAIRS = tuple(combinations(range(COMBO_NODES), 2))  # the upper triangle row by row, as the bits are
+PAIRS = tuple(combinations(range(COMBO_NODES), 2))  # the upper triangle row by row, the order of the bits
 IDENTITY_BITS, POOL_BITS, SMALL_BITS = (
     (0, 0),
     (0, 1),
@@ -33,8 +33,8 @@ def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Bu
     """Return the search space of cells of Oh et al. 2019, 31 bits in order ``bit_0`` to ``bit_30``.
 
     Bits 2k and 2k + 1 are type and size of node k + 1: identity, 3 x 3 max pool, 3 x 3 and 5 x 5 convolution; bits 10
-    to 30 the edges. Inputs of a node are summed; nodes on no path from input to output are cut, and without a path,
-    which 149,607 of 2^21 wirings have none of, the cell is infeasible (published: an accuracy of 0.1).
+    to 30 are the edges. Inputs of a node are summed, and nodes on no path from input to output are removed. A cell
+    without a path, 149,607 of 2^21 wirings, is infeasible (published: an accuracy of 0.1).
     """
     return partial(_combo_network, tuple(filters), classes)
 
@@ -50,13 +50,13 @@ class CellNode(NamedTuple):
 def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
     """Return the nodes of a cell after its input, the output last.
 
-    bits: 31, as of `combo_cell`.
+    bits: 31 bits, see `combo_cell`.
 
-    Raises Infeasible if no path leads through the cell; TypeError, ValueError for anything but 31 bits.
+    Raises Infeasible if no path leads through the cell; TypeError, ValueError unless there are 31 bits.
     """
     b = [check_integer("bits", bit, 0, 1) for bit in bits]
     if len(b) != 31:
-        raise ValueError(f"bits: expected 31 of them, got {len(b)}")
+        raise ValueError(f"bits: expected 31 bits, got {len(b)}")
     edges = dict(zip(PAIRS, b[10:], strict=True))
     used = on_path_nodes(COMBO_NODES, edges)
     if not used:
@@ -68,21 +68,21 @@ def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
 def program_of(bits: Sequence[int], filters: tuple[int, ...] = (16, 32, 64)) -> Program:
     """Return the network of `combo_cell`, with its default classes, for a cell.
 
-    bits: 31, as of `combo_cell`.
-    filters: of each stage, from 1.
+    bits: 31 bits, see `combo_cell`.
+    filters: number of filters of each stage, from 1.
     """
     return SearchSpace(combo_cell(filters)).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
 
 
 def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), size: int = 32) -> int:
-    """Count the FLOPs of one image as the authors' code counts them.
+    """Count the FLOPs of one image like the authors' code.
 
-    bits: 31, as of `combo_cell`.
+    bits: 31 bits, see `combo_cell`.
     size: height and width of the image, which has 3 channels.
 
-    A convolution counts each multiplication once and its bias; normalization, ReLU and each of the inputs that a node
-    adds up count 2 a number, pooling one less than its window. All 31 bits at 1 give 101,055,498. Raises Infeasible
-    where no path leads through the cell; TypeError, ValueError for anything but 31 bits.
+    A convolution counts each multiplication once and its bias; normalization, ReLU and each input in the sum of a node
+    count 2 per number, pooling one less than its window. All 31 bits at 1 give 101,055,498. Raises Infeasible if no
+    path leads through the cell; TypeError, ValueError unless there are 31 bits.
     """
     nodes = decode_bits(bits)
     total, channels = 0, 3
@@ -113,18 +113,18 @@ INITIAL_CELLS = (
     "1111111111111111111111111111111",
     "1101110111111111111111111111111",
 )
-"""The ten cells that every published search begins with, as bits."""
+"""The ten initial cells of every published search, as bits."""
 
 
 @dataclass(frozen=True)
 class ComboObjective:
-    """An objective: error plus 0.02 times the FLOPs over those of the largest cell, 0.92 for cells without a path.
+    """An objective: error plus 0.02 FLOPs / FLOPs of the largest cell, 0.92 for cells without a path.
 
     It is called with a dict of the bits ``bit_0`` to ``bit_30``, a point of `bits_space`, or with a program (Oh et al.
     2019, section 4.3).
 
-    error: of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`.
-    filters: of each stage, from 1.
+    error: error of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`.
+    filters: number of filters of each stage, from 1.
     """
 
     error: Callable[[Presented], float]
@@ -142,7 +142,7 @@ class ComboObjective:
 
 
 def bits_space() -> Space:
-    """Return the cells as the published searches see them: 31 binary variables, cells without a path among them."""
+    """Return the space of the published searches: 31 binary variables, including cells without a path."""
     return Space({f"bit_{i}": [0, 1] for i in range(31)})
 
 

@@ -1,4 +1,4 @@
-"""The discrete cells that DARTS ends in (Liu, Simonyan and Yang 2019)."""
+"""The discrete cells of DARTS (Liu, Simonyan and Yang 2019)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DARTS_NODES = 4
 def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.0) -> Builder:
     """Return the search space of DARTS, networks of normal and reduction cells.
 
-    keep: in (0, 1], the chance that what an operation other than a skip gives is kept while training, in the last
-        cell; earlier ones keep more.
+    keep: probability in (0, 1] with which training keeps the output of an operation other than a skip in the last cell;
+        it is larger in earlier cells.
 
-    Each of four nodes sums two operations on two different states before it, 180 7^8 cells of either kind; all four are
-    joined. Defaults as searched; published, 20 cells of 36 filters are trained. Other than published: if the image
-    shrinks, a state is fitted by one convolution of size 1, there by two on shifted images of half the filters each; a
-    ReLU precedes the last mean; there is no auxiliary output; drop-path grows with depth, there with the epoch. Raises
-    TypeError, ValueError.
+    Each of four nodes sums two operations on two different states before it, 180 7^8 cells of either type; all four are
+    joined. The defaults are the published search; the published final network has 20 cells of 36 filters. Differences
+    from the publication: if the image shrinks, a state is fitted by one convolution of size 1 instead of two on shifted
+    images of half the filters each; a ReLU precedes the last mean; there is no auxiliary output; drop-path grows with
+    depth instead of the epoch. Raises TypeError, ValueError.
     """
     return partial(_darts_network, cells, filters, classes, check_keep(keep))
 
@@ -85,4 +85,4 @@ def darts_operation(name: str, filters: int, stride: int) -> IO:
     if name.startswith("dil"):
         return ops.relu_separable_bn(filters, size, stride, 2)
     pool = ops.max_pool if name.startswith("max") else ops.avg_pool
-    return pool(3, stride)  # which a batch normalization follows in the network that is searched, not in that trained
+    return pool(3, stride)  # in the publication, batch normalization follows in the searched network, not in the final

@@ -23,10 +23,10 @@ ENAS_ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
 def enas_cell(nodes: int = 8, units: tuple[int, ...] = (32, 64, 128, 256)) -> Builder:
     """Return the search space of recurrent cells of ENAS, with inputs ``x`` and ``ht`` and output ``ht+1``.
 
-    units: to choose from; there are units x (nodes - 1)! x 4^nodes cells.
+    units: numbers of units to choose from; there are len(units) x (nodes - 1)! x 4^nodes cells.
 
-    The first node reads both inputs, each other node one before it; each has an activation; what no node reads is
-    averaged, as the paper's figure computes (its caption says otherwise).
+    The first node reads both inputs, each other node one node before it; each has an activation. Nodes that no node
+    reads are averaged, as in the paper's figure (its caption says otherwise).
     """
     return partial(_enas_cell, nodes, tuple(units))
 

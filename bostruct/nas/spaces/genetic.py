@@ -1,4 +1,4 @@
-"""Genetic CNN (Xie and Yuille 2017): stages of nodes, a bit for each pair of them."""
+"""Genetic CNN (Xie and Yuille 2017): stages of nodes, and a bit for each pair of nodes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def genetic_cnn(
 ) -> Builder:
     """Return the search space of Genetic CNN; by default as DeepArchitect searched it, 2^19 wirings.
 
-    stages: number of nodes of each.
+    stages: number of nodes of each stage.
 
-    A stage is a 5 x 5 convolution, then 3 x 3 ones, one a node, each of the sum of what it reads; nodes that read
-    nothing read the first, what nobody reads is summed and convolved once more, nodes without edges are left out.
-    Raises ValueError if there are not as many filters as stages.
+    A stage is a 5 x 5 convolution, then a 3 x 3 convolution per node, of the sum of the node's inputs. Nodes without
+    inputs read the first convolution, the outputs of nodes that no node reads are summed and convolved once more, and
+    nodes without edges are left out. Raises ValueError if the numbers of filters and stages differ.
     """
     if len(stages) != len(filters):
-        raise ValueError(f"stages, filters: expected as many of each, got {len(stages)} and {len(filters)}")
+        raise ValueError(f"stages, filters: expected equal numbers, got {len(stages)} and {len(filters)}")
     return partial(_genetic_network, tuple(stages), tuple(filters), classes, units)
 
 

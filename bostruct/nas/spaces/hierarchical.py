@@ -1,4 +1,4 @@
-"""The flat and the hierarchical space of Liu et al. 2018 (Hierarchical representations): motifs everywhere alike."""
+"""The flat and the hierarchical space of Liu et al. 2018 (Hierarchical representations), of repeated motifs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def hierarchical(
 ) -> Builder:
     """Return the hierarchical search space: networks of one cell, whose edges are motifs, whose edges are operations.
 
-    Each edge (i - 1, i) is a motif, or an operation; every other one may also be none. The operation of edge i -> j of
+    Each edge (i - 1, i) is a motif, or an operation; every other edge may also be none. The operation of edge i -> j of
     motif m is the hyperparameter ``motif_m_i_j``, the motif of edge i -> j of the cell is ``cell_i_j``. The network
-    around the cells is that of `flat`, and a motif ends in a convolution as it does there (DeepArchitect's code).
+    around the cells is the same as in `flat`, and so is the last convolution of a motif (DeepArchitect's code).
     """
     return partial(_hierarchical_network, nodes, motifs, cell_nodes, tuple(filters), classes)
 
@@ -33,12 +33,12 @@ def hierarchical(
 def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: int = 10) -> Builder:
     """Return the flat search space: networks of one motif, whose edges each have an operation.
 
-    nodes: of a motif. Each edge (i - 1, i) has an operation, every other one or none: 6^10 7^45 motifs of eleven nodes.
+    nodes: nodes of a motif. Edges (i - 1, i) have an operation, other edges may have none: 6^10 7^45 motifs for 11.
 
-    The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node joins what its edges give, normalizes it and
-    convolves it with size 1; the motif ends in one more of these convolutions. Per resolution motif, separable
-    convolution, motif, and one of stride 2 to twice the filters; DeepArchitect's code keeps 64 filters in the first of
-    these convolutions, which here follow the resolution.
+    The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node concatenates its inputs, normalizes them and
+    convolves them with size 1; the motif ends in another convolution of size 1. Each resolution has a motif, a
+    separable convolution, a motif, and a separable convolution of stride 2 to twice the filters. The filters of the
+    first separable convolution follow the resolution; DeepArchitect's code keeps 64.
     """
     return partial(_flat_network, nodes, tuple(filters), classes)
 
@@ -54,7 +54,7 @@ def _flat_network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
 
 
 def _stack_parts(build: Callable[[int], IO], filters: tuple[int, ...], classes: int) -> IO:
-    """Stack two parts of a width for each resolution, each followed by a separable convolution."""
+    """Stack two equally wide parts for each resolution, each followed by a separable convolution."""
     parts = [ops.conv2d(filters[0], 3)]
     for width in filters:
         parts += [build(width), ops.separable_conv2d(width), build(width), ops.separable_conv2d(2 * width, stride=2)]
@@ -62,11 +62,11 @@ def _stack_parts(build: Callable[[int], IO], filters: tuple[int, ...], classes: 
 
 
 def wire_nodes(nodes: int, width: int, chosen: Mapping[str, Value], build: Callable[[Value], IO]) -> IO:
-    """Build a graph of nodes, each of which joins what its edges give, normalizes it and convolves it with size 1.
+    """Build a graph of nodes, each of which concatenates its inputs, normalizes them and convolves them with size 1.
 
-    nodes: number of nodes, at least 2; the last one is the output.
+    nodes: number of nodes, at least 2; the last node is the output.
     width: number of filters.
-    chosen: ``i_j`` -> what stands on the edge from node i to node j, ``none`` for nothing.
+    chosen: ``i_j`` -> the part on the edge from node i to node j, ``none`` for no edge.
     """
     inputs, outputs = identity()
     made = [outputs]

@@ -29,10 +29,10 @@ NASBENCH101_EDGES = tuple(
 def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: int = 10) -> Builder:
     """Return the search space of NAS-Bench-101: cells of 21 bits for edges and five operations.
 
-    Feasible are at most nine edges, with a path from input to output, and no edges of nodes that lie on no such path:
-    13,839 of 2^21 wirings. Bits ``edge_i_j``, what leaves the last nodes first, are chosen only where both values
-    still lead to a feasible wiring, so that none is drawn in vain; published, all 21 are drawn until they are feasible,
-    which makes wirings equally likely. `wiring` tells all 21 of a trace. Nodes without edges are left out.
+    A feasible wiring has at most nine edges, a path from input to output, and no edges of nodes off such paths: 13,839
+    of 2^21 wirings. Bits ``edge_i_j``, starting with edges from the last nodes, are chosen only if both values can lead
+    to a feasible wiring, so no sample is rejected; the publication draws all 21 bits until they are feasible, so its
+    wirings are equally likely. `wiring` returns all 21 bits of a trace. Nodes without edges are left out.
     """
     return partial(_build_cell_from, partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
 
@@ -54,7 +54,7 @@ def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Value]) -> list[int]:
 
 
 def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
-    """Return whether a wiring of the seven nodes is one of the 13,839 feasible ones."""
+    """Return whether a wiring of the seven nodes is one of the 13,839 feasible wirings."""
     present = [edge for edge, bit in edges.items() if bit]
     touched = {node for edge in present for node in edge}
     return len(present) <= MAX_EDGES and bool(present) and touched == set(on_path_nodes(NASBENCH101_NODES, edges))
@@ -70,7 +70,7 @@ def wiring(trace: Mapping[str, object]) -> dict[tuple[int, int], int]:
 
 
 def _build_cell_from(build: Callable[[CellEdges], IO], position: int, present: CellEdges) -> IO:
-    """Build a cell whose bits before this position are chosen, equally deep for each so that places are alike."""
+    """Build a cell whose bits before this position are chosen; all cells have equal depth, and so equal positions."""
     if position == len(NASBENCH101_EDGES):
         return build(present)
     i, j = NASBENCH101_EDGES[position]
@@ -93,9 +93,9 @@ def _with(present: CellEdges, position: int, bit: Value) -> CellEdges:
 
 
 def _can_end(present: CellEdges, position: int) -> bool:
-    """Return whether bits from this position on can make a feasible wiring of these edges.
+    """Return whether bits from this position on can complete these edges to a feasible wiring.
 
-    At the least, the input feeds what nothing feeds.
+    At least, the input must feed all nodes without inputs.
     """
     sources, targets = {i for i, _ in present}, {j for _, j in present}
     needed = {(0, k) for k in sources - targets - {0}} if present else {(0, NASBENCH101_NODES - 1)}
@@ -147,9 +147,9 @@ def _nasbench101_operation(name: str, filters: int) -> IO:
 
 
 def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Value]) -> dict[int, int]:
-    """Return the channels of each node: those that feed the output share its channels.
+    """Return the channels of each node: nodes that feed the output share its channels.
 
-    The first get the remainder. Others have as many as the largest node that they feed.
+    The first nodes get the remainder. Other nodes have as many channels as the widest node that they feed.
     """
     last = NASBENCH101_NODES - 1
     ends = [i for i in used[1:-1] if edges.get((i, last))]
@@ -164,7 +164,7 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Value]) ->
 
 
 def _cut_channels(outputs: dict[str, Output], have: int, want: int) -> dict[str, Output]:
-    """Keep the first channels, if a node has more than its reader wants."""
+    """Keep the first channels, if a node has more channels than its reader."""
     return outputs if have == want else apply_part(siso_torch_module("FirstChannels", _first, {"count": want}), outputs)
 
 

@@ -26,7 +26,7 @@ def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder
     """Return the search space of NAS-Bench-201, 5^6 = 15,625 cells.
 
     The operation of edge i -> j is the hyperparameter ``edge_i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2),
-    (1, 3), (2, 3). Between stages lies a residual block of stride 2.
+    (1, 3), (2, 3). Between stages there is a residual block of stride 2.
     """
     return partial(_nasbench201_network, cells, filters, classes)
 
@@ -75,7 +75,7 @@ def _nothing(image: Tensor) -> Tensor:
 
 
 def _reduction(filters: int) -> IO:
-    """Build a basic residual block of stride 2, whose shortcut is a mean and a convolution of size 1."""
+    """Build a basic residual block of stride 2, whose shortcut is an average pool and a convolution of size 1."""
     inputs, outputs = identity()
     main = siso_sequential([ops.relu_conv_bn(filters, 3, 2), ops.relu_conv_bn(filters, 3)])
     shortcut = siso_sequential([ops.avg_pool(2, 2), ops.conv2d(filters, 1, bias=False)])

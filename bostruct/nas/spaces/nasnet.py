@@ -1,6 +1,6 @@
-"""Cells like those of NASNet-A (Zoph et al. 2018), as DeepArchitect's library encodes them.
+"""Cells like the cells of NASNet-A (Zoph et al. 2018), as DeepArchitect's library encodes them.
 
-Each reads the two cells before it. `two_input_network` joins such cells to a network, those of DARTS too.
+Each cell reads the two cells before it. `two_input_network` joins such cells to a network, also the cells of DARTS.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ NASNET_NODES = 5
 class Macro(NamedTuple):
     """The shape of a network of cells with two inputs.
 
-    keep: chance in (0, 1] that a path is kept in the last cell, 1 for no drop-path; earlier cells keep more.
-    auxiliary: the cell after which a second output, ``aux``, leaves; None for none.
+    keep: probability in (0, 1] of keeping a path in the last cell, 1 for no drop-path; it is larger in earlier cells.
+    auxiliary: the cell with a second output, ``aux``, if any.
     """
 
     cells: int
@@ -78,19 +78,19 @@ def _head(classes: int) -> IO:
 
 
 def with_drop_path(output: Outputs, rate: float) -> Outputs:
-    """Add drop-path to what an operation gives; nothing is added where every path is kept.
+    """Add drop-path to the output of an operation, unless every path is kept.
 
-    rate: chance in [0, 1) that a path is dropped.
+    rate: probability in [0, 1) of dropping a path.
     """
     return output if rate <= 0.0 else apply_part(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)
 
 
 def check_keep(keep: float) -> float:
-    """Return the chance that a path is kept.
+    """Return the probability of keeping a path.
 
     keep: a number in (0, 1].
 
-    Raises TypeError, ValueError for any other.
+    Raises TypeError, ValueError for any other value.
     """
     return check_number("keep", keep, high=1.0, above=0.0)
 
@@ -107,16 +107,16 @@ def nasnet(
 ) -> Builder:
     """Return the search space of NASNet, 720^4 8^10 7^10 pairs of cells.
 
-    cells: number of normal ones; two reduction cells come before the seventh and the thirteenth of 18, at thirds of
-        other numbers.
-    keep: in (0, 1], the chance that what an operation other than ``none`` gives is kept while training, in the last
-        cell; earlier ones keep more.
-    auxiliary: whether a second output, ``aux``, leaves before the second reduction cell; its head is as plain as the
-        last one: ReLU, mean, dense.
+    cells: number of normal cells; two reduction cells are before the seventh and the thirteenth of 18 cells, at thirds
+        of other numbers.
+    keep: probability in (0, 1] with which training keeps the output of an operation other than ``none`` in the last
+        cell; it is larger in earlier cells.
+    auxiliary: whether there is a second output, ``aux``, before the second reduction cell; its head is like the last
+        head: ReLU, mean, dense.
 
-    Each of five nodes sums two operations, each on any of the states before it; states that nobody reads are joined.
-    `bostruct.nas.networks.program_to_torch` gives a module of the main output alone, which is what is scored; training
-    with ``Recipe(every_decision=True)`` adds the whole loss of the auxiliary one, where Zoph et al. add 0.4 of it.
+    Each of five nodes sums two operations, each on any of the states before it; states that no node reads are joined.
+    `bostruct.nas.networks.program_to_torch` returns a module of only the main output, which is scored; training with
+    ``Recipe(every_decision=True)`` adds the whole loss of the auxiliary output, while Zoph et al. add 0.4 of it.
     Raises TypeError, ValueError.
     """
     return partial(_nasnet_network, cells, filters, classes, check_keep(keep), auxiliary)
@@ -179,7 +179,7 @@ def nasnet_operation(name: str, filters: int, stride: int) -> IO:
 
 
 def _one_by_seven(filters: int, stride: int, values: Values, shapes: Shapes) -> nn.Module:
-    """Build a convolution 1 x 7, then one 7 x 1, each normalized."""
+    """Build a 1 x 7 convolution, then a 7 x 1 convolution, each normalized."""
     from torch import nn
 
     del values

@@ -1,4 +1,4 @@
-"""The network that weighted random search was published with (Florea and Andonie 2019, section 5)."""
+"""The network with which weighted random search was published (Florea and Andonie 2019, section 5)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def wrs_cnn(
 
     units: range of the units of a dense layer, both ends included.
 
-    3 x 3 convolutions with ReLU, after every two of them a 2 x 2 max pool and dropout of 0.25; then dense layers with
-    ReLU and dropout of 0.5. Published, all 12 numbers are always drawn, also those of layers that are not there.
+    The network has 3 x 3 convolutions with ReLU, after every two of them a 2 x 2 max pool and dropout of 0.25; then
+    dense layers with ReLU and dropout of 0.5. The published search always draws all 12 numbers, also for absent layers.
     """
     return partial(_wrs_network, tuple(convolutions), tuple(dense_layers), tuple(filters), tuple(units), classes)
 
@@ -52,7 +52,7 @@ def _wrs_network(
 
 
 class _Convolutions:
-    """Every second convolution is followed by a pool; which one it is shows in what was built so far."""
+    """A stack of convolutions with a pool after every second one, which are counted in the network built so far."""
 
     def __init__(self, filters: tuple[int, ...]) -> None:
         self.filters = filters

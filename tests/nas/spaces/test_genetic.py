@@ -45,5 +45,5 @@ def test_a_network_is_its_stages_each_followed_by_a_pool_and_a_head():
 
 
 def test_as_many_filters_as_stages_are_asked_for():
-    with pytest.raises(ValueError, match="stages, filters: expected as many of each, got 3 and 2"):
+    with pytest.raises(ValueError, match="stages, filters: expected equal numbers, got 3 and 2"):
         genetic_cnn(filters=(1, 2))
