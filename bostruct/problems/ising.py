@@ -1,4 +1,4 @@
-"""Ising sparsification: which couplings of a small spin glass may be left out."""
+"""Ising sparsification: which couplings of a small spin glass can be removed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIDE = 4
 WEAKEST, STRONGEST = 0.05, 5.0
 ISING_CHUNK = 65_536
 
-# Spins of one row of the grid, (16, 4); which bonds a state satisfies, along the row and down to a next row.
+# Spins of one row of the grid, (16, 4); the bonds that a state satisfies, along the row and down to the next row.
 SPINS = 1.0 - 2.0 * ((np.arange(2**SIDE)[:, None] >> np.arange(SIDE)) & 1)
 ALONG = SPINS[:, :-1] * SPINS[:, 1:]  # (16, 3)
 DOWN = SPINS[:, None, :] * SPINS[None, :, :]  # (16, 16, 4)
@@ -44,8 +44,8 @@ class Ising:
     """Kullback-Leibler divergence from p to its sparsified q, plus strength times the couplings kept.
 
     p(s) is proportional to exp(sum over bonds of 2 J_e s s'), q has J_e x_e. The sums over the 2^16 states are exact:
-    transfer matrices, met in the middle. What the upper two rows give for each of their 2^10 points, and the lower two
-    for each of their 2^14, is tabled, so that log Z_q is one product of 16.
+    transfer matrices that meet in the middle. Tables have the sums over the upper two rows for each of their 2^10
+    points, and over the lower two rows for each of their 2^14 points, so that log Z_q is one product of 16.
 
     horizontal: (4, 3), J of the bonds within a row.
     vertical: (3, 4), J of the bonds between rows.
@@ -92,12 +92,12 @@ class Ising:
 
     @cached_property
     def gains(self) -> Array:
-        """The amount that keeping each bond takes off the linear part of the objective, (24,)."""
+        """The amount by which keeping each bond decreases the linear part of the objective, (24,)."""
         return 2 * self.couplings * self.correlations - self.strength
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
-        """Sums over rows 0 (2^10, 16) and over rows 2, 3 (2^14, 16), for each state of row 1 and kept bonds."""
+        """Sums over row 0 (2^10, 16) and over rows 2, 3 (2^14, 16), for each set of kept bonds and state of row 1."""
         # exp of the bonds, for kept bonds and states: along each row (8, 16), between two rows (16, 16, 16)
         rows = [np.exp(2 * (all_bits(3) * j) @ ALONG.T) for j in self.horizontal]
         bonds = [np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN)) for j in self.vertical]
@@ -112,7 +112,7 @@ def ising(case: int = 1286, strength: float = 0.0) -> SpaceProblem:
     """Return the problem of choosing which of the 24 couplings of a 4 x 4 spin glass to keep.
 
     case: seed of the instance, 0 to 2^32 - 1; published are 1286, 6786, 8158, 8193 and 8733.
-    strength: lambda, the price of a coupling kept, from 0; published are 0, 1e-4 and 1e-2.
+    strength: lambda, the penalty of each kept coupling, from 0; published are 0, 1e-4 and 1e-2.
 
     Raises TypeError or ValueError.
     """
@@ -152,19 +152,19 @@ def couplings(case: int) -> tuple[Array, Array]:
 
 
 def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
-    """Return the least value over all 2^24 points, and a point that has it; takes about 0.1 s."""
+    """Return the minimum over all 2^24 points, and a minimizer; takes about 0.1 s."""
     upper, lower = objective.halves
     upper_bits, lower_bits = all_bits(10), all_bits(14)
     linear = lower_bits @ objective.gains[LOWER_BONDS]
-    best, where = np.inf, (0, 0)
+    best, rows = np.inf, (0, 0)
     for a, (row, bits) in enumerate(zip(upper, upper_bits, strict=True)):
         values = np.log(lower @ row) - linear
         b = int(np.argmin(values))
         value = float(values[b] - bits @ objective.gains[UPPER_BONDS])
         if value < best:
-            best, where = value, (a, b)
+            best, rows = value, (a, b)
     point = np.zeros(24, dtype=np.int64)
-    point[UPPER_BONDS], point[LOWER_BONDS] = upper_bits[where[0]], lower_bits[where[1]]
+    point[UPPER_BONDS], point[LOWER_BONDS] = upper_bits[rows[0]], lower_bits[rows[1]]
     return best + objective.constant, tuple(map(int, point))
 
 
@@ -172,7 +172,7 @@ def _spin_correlations(horizontal: Array, vertical: Array) -> Array:
     """Return E_p[s s'] of each bond, in the order of the variables, from the marginals of rows and of pairs of rows."""
     rows = np.exp(2 * horizontal @ ALONG.T)  # (4, 16)
     bonds = np.exp(2 * np.einsum("rj,stj->rst", vertical, DOWN))  # (3, 16, 16)
-    before, after = [rows[0]], [rows[-1]]  # sums over all rows above, and over all below, own row included
+    before, after = [rows[0]], [rows[-1]]  # sums over all rows above, and over all rows below, including the own row
     for r in range(SIDE - 1):
         before.append((before[-1] @ bonds[r]) * rows[r + 1])
         after.append((bonds[-1 - r] @ after[-1]) * rows[-2 - r])
@@ -189,5 +189,5 @@ def _spin_correlations(horizontal: Array, vertical: Array) -> Array:
 
 
 def _place_values(n: int) -> IntArray:
-    """Place values of n bits, the first the highest."""
+    """Return the place values of n bits, highest first."""
     return 2 ** np.arange(n - 1, -1, -1)

@@ -1,6 +1,6 @@
-"""Weighted MaxSAT: formulas, from a seed or a DIMACS file, the weight a point leaves unsatisfied, proofs of optima.
+"""Weighted MaxSAT: formulas from a seed or a DIMACS file, the unsatisfied weight of a point, proofs of optima.
 
-Files are .wcnf in the old format or in that of 2022, or .cnf, plain or compressed (.gz, .bz2, .xz).
+Files are .wcnf in the old format or the format of 2022, or .cnf, plain or compressed (.gz, .bz2, .xz).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from bostruct.problems.paths import COMPRESSION, WrongWord, read_lines
 
 CHUNK_CELLS = 4_000_000
 EXACT = 2**53
-MAX_DIGITS = 20  # of a number in a header
+MAX_DIGITS = 20  # maximum number of digits of a number in a header
 Floats = npt.NDArray[np.floating[Any]]
 MAX_QUADRATIC_VARIABLES = 28
 MAX_ENUMERATED_VARIABLES = 14
@@ -46,7 +46,7 @@ TAG = "2019NeurIPS_MAXSAT"
 SOURCE = "Oh et al., NeurIPS 2019 (COMBO) for the standardized objective; MaxSAT Evaluation 2018 for its files"
 UNPROVED = "not proved: "
 
-# By `fingerprint` of the formula, and weights: a best point, and how far it is known to be one.
+# (`fingerprint` of the formula, weights) -> a best point, and its proof, if any.
 KNOWN = {
     ("6f0d609031fb4e6a", "standardized"): ("1011101100101000010100010110", "proved by enumeration of all 2^28 points"),
     ("6f0d609031fb4e6a", "raw"): ("1001101101000000000001111111", "proved by enumeration of all 2^28 points"),
@@ -56,7 +56,7 @@ KNOWN = {
     ),
     ("2e87f658b0e112c7", "standardized"): (
         "0" * 60,
-        "proved: every clause that counts for is satisfied, and none that counts against",
+        "proved: all clauses of positive weight are satisfied, and none of negative weight",
     ),
     ("2e87f658b0e112c7", "raw"): (
         "000001010000010000001000000001000001100000000100010000000001",
@@ -72,10 +72,10 @@ DENSITY = 0.8 / math.log(4 / 3)  # r of model RB, at the threshold for size = gr
 def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
     """Return the weighted MaxSAT problem of a file, over binary variables x1, x2, ...
 
-    file: .wcnf, or .cnf, whose clauses weigh 1 each; plain, .gz, .bz2 or .xz.
-    weights: "raw" minimizes the weight of the unsatisfied clauses, if a hard clause weighs the sum of all soft ones
-    plus 1; "standardized" minimizes what the COMBO paper did: minus the sum over satisfied clauses of (w - mean) / std,
-    which makes light clauses count against a point.
+    file: .wcnf, or .cnf, whose clauses have weight 1; plain, .gz, .bz2 or .xz.
+    weights: "raw" minimizes the weight of the unsatisfied clauses, in which a hard clause weighs 1 more than all soft
+        clauses together; "standardized" minimizes the objective of the COMBO paper: minus the sum over satisfied
+        clauses of (w - mean) / std, in which light clauses have negative weight.
 
     Raises OSError, ValueError (naming file and line), DomainError.
     """
@@ -104,18 +104,18 @@ def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
 
 
 def fingerprint(formula: Formula) -> str:
-    """Return a digest of a formula: of its number of variables, its clauses and weights, in order."""
+    """Return a digest of a formula: its number of variables, and its clauses and weights in order."""
     text = repr((formula.n_variables, formula.clauses, formula.weights))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Formula:
-    """Clauses of signed variable numbers, as DIMACS writes them: 3 is x3, -3 its negation.
+    """Clauses of signed variable numbers, as in DIMACS files: 3 is x3, -3 its negation.
 
     n_variables: number of variables, at least 1.
-    clauses: at least one, each a tuple of signed variable numbers.
-    weights: of the clauses, from 0; infinite for those that must hold.
+    clauses: at least one clause, each a tuple of signed variable numbers.
+    weights: weights of the clauses, from 0; infinite for hard clauses.
 
     Raises ValueError.
     """
@@ -127,7 +127,7 @@ class Formula:
     def __post_init__(self) -> None:
         if self.n_variables < 1 or not self.clauses or len(self.clauses) != len(self.weights):
             raise ValueError(
-                "formula: expected at least one variable, and as many weights as clauses, at least one; got "
+                "formula: expected at least one variable, at least one clause, and a weight for each clause; got "
                 f"{self.n_variables} variables, {len(self.clauses)} clauses, {len(self.weights)} weights"
             )
         for clause, weight in zip(self.clauses, self.weights, strict=True):
@@ -138,7 +138,7 @@ class Formula:
 
     @cached_property
     def hard(self) -> npt.NDArray[np.bool_]:
-        """True for the clauses that must hold, (clauses,) of bool."""
+        """True for the hard clauses, (clauses,) of bool."""
         return np.isinf(self.weights)
 
     @cached_property
@@ -154,7 +154,7 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class ClauseWeight:
-    """The sum of costs over the clauses that a point leaves unsatisfied."""
+    """The sum of costs over the unsatisfied clauses of a point."""
 
     formula: Formula
     costs: Array
@@ -167,7 +167,7 @@ class ClauseWeight:
     def _values(self, vertices: IntArray) -> Array:
         literals, first = self._literals
         m, d = vertices.shape
-        true = np.zeros((2 * d + 1, m), dtype=bool)  # of each literal: 0 never, i variable i, d + i its negation
+        true = np.zeros((2 * d + 1, m), dtype=bool)  # rows of literals: 0 never, i variable i, d + i its negation
         true[1 : d + 1] = vertices.T
         np.logical_not(true[1 : d + 1], out=true[d + 1 :])
         satisfied = np.logical_or.reduceat(true[literals], first, axis=0)
@@ -175,7 +175,7 @@ class ClauseWeight:
 
     @cached_property
     def _literals(self) -> tuple[IntArray, IntArray]:
-        """Rows of all literals, clause after clause, and where each clause begins; 0 stands in an empty clause."""
+        """Rows of all literals, clause after clause, and the start of each clause; an empty clause is 0."""
         d, clauses = self.formula.n_variables, [clause or (0,) for clause in self.formula.clauses]
         rows = (literal if literal >= 0 else d - literal for clause in clauses for literal in clause)
         ends = np.cumsum(np.fromiter(map(len, clauses), np.int64, len(clauses)))
@@ -185,7 +185,7 @@ class ClauseWeight:
 def raw_costs(formula: Formula) -> ClauseWeight:
     """Return the weight of the unsatisfied clauses as an objective.
 
-    A hard clause costs all soft weight plus 1, so that none is worth breaking.
+    A hard clause costs 1 more than all soft clauses together, so that violating it never pays off.
     """
     weights = np.where(formula.hard, formula.soft_weight + 1.0, formula.weights)
     return ClauseWeight(formula, weights)
@@ -194,16 +194,16 @@ def raw_costs(formula: Formula) -> ClauseWeight:
 def standardized_costs(formula: Formula) -> ClauseWeight:
     """Return minus the standardized weight of the satisfied clauses as an objective, in float32 (Oh et al. 2019).
 
-    Clauses lighter than the mean then count as worse satisfied than not: it is not the MaxSAT optimum any more.
+    Satisfying a clause lighter than the mean then increases the objective, so its optimum is not the MaxSAT optimum.
 
     Raises ValueError if there are hard clauses or all weights are equal.
     """
     if formula.hard.any():
-        raise ValueError("weights: expected 'raw' for a formula with hard clauses; 'standardized' needs soft ones only")
+        raise ValueError("weights: expected 'raw' for a formula with hard clauses; 'standardized' needs soft clauses")
     weights = np.array(formula.weights, dtype=np.float32)
     deviation = weights.std()
     if deviation == 0:
-        raise ValueError("weights: expected 'raw' where all clauses weigh the same; they cannot be standardized")
+        raise ValueError("weights: expected 'raw' if all clauses have one weight; they cannot be standardized")
     scaled = ((weights - weights.mean()) / deviation).astype(np.float64)
     return ClauseWeight(formula, scaled, -float(scaled.sum()))
 
@@ -216,8 +216,8 @@ class Header(NamedTuple):
 
     n_variables: number of variables.
     n_clauses: number of clauses.
-    top: a weight of at least this marks a hard clause; infinite if the line has none.
-    is_weighted: True if each clause begins with its weight.
+    top: smallest weight of a hard clause; infinite if the line has no top.
+    is_weighted: True if each clause starts with its weight.
     """
 
     n_variables: int
@@ -230,19 +230,19 @@ def read_wcnf(path: str | Path) -> Formula:
     """Read a formula from a file.
 
     path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, with `p cnf variables clauses` and
-        `literals 0`, or without header, `h` for hard. Under a header, a clause may go on in the next line.
+        `literals 0`, or without header, `h` for hard. With a header, a clause may continue in the next line.
 
-    Raises OSError if the file cannot be opened, and ValueError, naming file and line, if it is malformed, or
-    where the path is that of no regular file.
+    Raises OSError if the file cannot be opened, and ValueError, naming file and line, if it is malformed or not a
+    regular file.
     """
     header, clauses, weights = None, [], []
-    weight, literals = None, []  # of a clause that has begun
+    weight, literals = None, []  # the current clause
     with read_lines(path) as lines:
         for line in lines:
             tokens, place = line.split(), 0
             if not tokens or tokens[0].startswith("c"):
                 continue
-            if tokens[0] == "%":  # ends the clauses in files of SATLIB
+            if tokens[0] == "%":  # the end of the clauses in files of SATLIB
                 break
             if tokens[0] == "p":
                 header = _header(tokens, header, bool(clauses) or weight is not None)
@@ -265,7 +265,7 @@ def read_wcnf(path: str | Path) -> Formula:
         if weight is not None:
             raise ValueError("expected literals that end with one 0")
         if header is not None and len(clauses) != header.n_clauses:
-            raise ValueError(f"the header promises {header.n_clauses} clauses, the file has {len(clauses)}")
+            raise ValueError(f"the header declares {header.n_clauses} clauses, the file has {len(clauses)}")
         if not clauses:
             raise ValueError("expected at least one clause, got none")
     largest = max((abs(literal) for clause in clauses for literal in clause), default=0)
@@ -273,12 +273,11 @@ def read_wcnf(path: str | Path) -> Formula:
 
 
 def write_wcnf(formula: Formula, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a formula in the old format, which keeps the number of variables.
+    """Write a formula in the old format, which keeps the number of variables; `read_wcnf` reads an equal formula.
 
-    overwrite: True replaces a file that is there, but never a database.
+    overwrite: True replaces an existing file, but never a database.
 
-    What `read_wcnf` reads back is equal. Raises OutputRefused, a FileExistsError, for a file that it must not replace;
-    OSError.
+    Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
     """
     top = math.floor(formula.soft_weight) + 1
     lines = [f"p wcnf {formula.n_variables} {len(formula.clauses)} {top}"]
@@ -306,7 +305,7 @@ def _weight(tokens: list[str], place: int, header: Header | None) -> float:
     token = tokens[place]
     if token == "h":
         if header is not None:
-            raise WrongWord("expected a weight, got 'h', a hard clause only in files without a header", place)
+            raise WrongWord("expected a weight, got 'h', which needs a file without a header", place)
         return math.inf
     try:
         weight = _read_dimacs_number(token, int if token.isdigit() else float)
@@ -330,13 +329,13 @@ def _literals(tokens: list[str], places: range, header: Header | None) -> list[i
         if literal == 0:  # such as 00
             raise WrongWord("expected literals that end with one 0", place)
         if abs(literal) > most:
-            raise WrongWord(f"expected literals of +-1..{most}, as the header promises", place)
+            raise WrongWord(f"expected literals of +-1..{most}, as the header declares", place)
         literals.append(literal)
     return literals
 
 
 def _read_dimacs_number(token: str, read: Callable[[str], float]) -> float:
-    """Read a number; raise ValueError also for `1_0`, which is one in Python alone."""
+    """Read a number; raise ValueError also for `1_0`, which is a number only in Python."""
     if "_" in token:
         raise ValueError
     return read(token)
@@ -345,13 +344,13 @@ def _read_dimacs_number(token: str, read: Callable[[str], float]) -> float:
 def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
     """Return the problem with its optimum proved.
 
-    The proof is by enumeration up to 14 variables, or 28 if no clause has more than two literals; else by the MaxSAT
-    solver RC2 of python-sat (extra `sat`), which needs all costs positive, as with weights="raw".
+    The proof is by enumeration up to 14 variables, or 28 if no clause has more than two literals; otherwise by the
+    MaxSAT solver RC2 of python-sat (extra `sat`), which needs positive costs, as with weights="raw".
 
-    seconds: in the solver, at most, roughly.
+    seconds: approximate time limit of the solver.
 
-    Raises DomainError for another kind of problem, a relabeled one (prove first, relabel then), negative costs, or hard
-    clauses that cannot all hold; MissingExtra; TimeoutError after `seconds`.
+    Raises DomainError for another kind of problem, a relabeled problem (prove it before relabeling), negative costs, or
+    contradictory hard clauses; MissingExtra; TimeoutError after `seconds`.
     """
     seconds = check_number("seconds", seconds, 0.0)
     objective = problem.vertex_objective
@@ -363,7 +362,7 @@ def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
         point = least_quadratic(*quadratic_form(objective))
         source = f"proved by enumeration of all 2^{problem.space.d} points"
     elif (objective.costs < 0).any():
-        raise DomainError(f"{problem.name}: RC2 proves only costs that are positive: use weights='raw'")
+        raise DomainError(f"{problem.name}: RC2 needs positive costs: use weights='raw'")
     else:
         point, source = _rc2(problem.name, objective, seconds), "proved by the MaxSAT solver RC2"
     value = float(objective(np.array([point]))[0])
@@ -371,14 +370,14 @@ def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
 
 
 def quadratic_form(objective: ClauseWeight) -> tuple[Array, Array]:
-    """Return (d, d) upper triangular Q and (d,) b of an objective x Q x + b x and a constant.
+    """Return (d, d) upper triangular Q and (d,) b of an objective x Q x + b x plus a constant.
 
-    objective: of clauses of 1 or 2 literals.
+    objective: objective over clauses of 1 or 2 literals.
     """
     d = objective.formula.n_variables
     pairs, linear = np.zeros((d, d)), np.zeros(d)
     for clause, cost in zip(objective.formula.clauses, objective.costs, strict=True):
-        # unsatisfied: product over its literals of 1 - x where positive, of x where negative
+        # unsatisfied: product over its literals of 1 - x if positive, of x if negative
         parts = [(abs(literal) - 1, 1.0, -1.0) if literal > 0 else (abs(literal) - 1, 0.0, 1.0) for literal in clause]
         if len(parts) == 1:
             linear[parts[0][0]] += cost * parts[0][2]
@@ -405,7 +404,7 @@ def least_quadratic(pairs: Floats, linear: Floats) -> tuple[int, ...]:
         for x, part in zip(points, halves, strict=True)
     ]
     cross = points[0] @ pairs[halves[0], halves[1]]
-    best, where = math.inf, (0, 0)
+    best, rows = math.inf, (0, 0)
     for first in range(0, len(cross), 256):
         values = cross[first : first + 256] @ points[1].T
         values += own[1]
@@ -413,8 +412,8 @@ def least_quadratic(pairs: Floats, linear: Floats) -> tuple[int, ...]:
         totals = values[np.arange(len(values)), least] + own[0][first : first + 256]
         row = int(totals.argmin())
         if totals[row] < best:
-            best, where = float(totals[row]), (first + row, int(least[row]))
-    return tuple(int(b) for x, at in zip(points, where, strict=True) for b in x[at])
+            best, rows = float(totals[row]), (first + row, int(least[row]))
+    return tuple(int(b) for x, at in zip(points, rows, strict=True) for b in x[at])
 
 
 def _rc2(name: str, objective: ClauseWeight, seconds: float) -> tuple[int, ...]:
@@ -429,7 +428,7 @@ def _rc2(name: str, objective: ClauseWeight, seconds: float) -> tuple[int, ...]:
         elif clause and weight:
             encoded.append(list(clause), weight=int(weight * scale))
     if not encoded.soft:
-        encoded.append([1], weight=1)  # RC2 asks for a soft clause
+        encoded.append([1], weight=1)  # RC2 needs a soft clause
     with rc2.RC2Stratified(encoded, adapt=True, exhaust=True, minz=True) as solver:
         is_late = Event()
 
@@ -455,8 +454,8 @@ def _rc2(name: str, objective: ClauseWeight, seconds: float) -> tuple[int, ...]:
 def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formula, tuple[int, ...]]:
     """Return random three-literal clauses with weights U(0, 1), and a hidden assignment that satisfies all of them.
 
-    The hidden assignment is drawn at random, then each clause uniformly (three different variables, random signs), and
-    again if the hidden assignment does not satisfy it.
+    The hidden assignment is drawn at random, then each clause uniformly (three different variables, random signs) until
+    the hidden assignment satisfies it.
 
     n_variables: 3 to 1000.
     n_clauses: 1 to 1,000,000.
@@ -474,16 +473,16 @@ def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formul
         positive = rng.integers(0, 2, CLAUSE_LENGTH)
         if (hidden[chosen] == positive).any():
             clauses.append(tuple(np.where(positive == 1, chosen + 1, -chosen - 1).tolist()))
-    weights = 1.0 - rng.random(n_clauses)  # (0, 1], for a clause of weight 0 would be none
+    weights = 1.0 - rng.random(n_clauses)  # (0, 1], because a clause of weight 0 would have no effect
     return Formula(n_variables, tuple(clauses), tuple(map(float, weights))), tuple(map(int, hidden))
 
 
 def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> SpaceProblem:
     """Return a random weighted Max-3-SAT problem: minimize the weight of the unsatisfied clauses; optimum 0.
 
-    n_variables: binary variables, 3 to 1000.
-    n_clauses: 1 to 1,000,000; all of them can be satisfied.
-    seed: of the instance, from 0.
+    n_variables: number of binary variables, 3 to 1000.
+    n_clauses: number of clauses, 1 to 1,000,000; all clauses can be satisfied.
+    seed: seed of the instance, from 0.
 
     Raises TypeError or ValueError.
     """
@@ -502,13 +501,13 @@ def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Space
 
 
 def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
-    """Return a Johnson graph as its number of vertices, and its edges.
+    """Return the number of vertices and the edges of a Johnson graph.
 
-    Its vertices are the k-subsets of n, joined if they share as little as possible.
+    Its vertices are the k-subsets of n elements, joined if they share as few elements as possible.
 
     n: number of elements.
 
-    The graph of the DIMACS file johnsonN-K-D with D = 2K: johnson8-2-4 is (8, 2), 28 vertices and 210 edges.
+    It is the graph of the DIMACS file johnsonN-K-D with D = 2K: johnson8-2-4 is (8, 2), 28 vertices and 210 edges.
     """
     subsets = [set(chosen) for chosen in itertools.combinations(range(n), k)]
     least = max(0, 2 * k - n)
@@ -517,9 +516,9 @@ def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
 
 
 def maxcut_formula(n: int, k: int, seed: int) -> Formula:
-    """Return weighted max-cut on a Johnson graph, weights 1 to 10.
+    """Return weighted max-cut on a Johnson graph, with weights 1 to 10.
 
-    An edge is the clauses (a or b) and (not a or not b).
+    An edge becomes the clauses (a or b) and (not a or not b).
     """
     n = check_integer("n", n, 3, 1000)
     k = check_integer("k", k, 1, n - 1)
@@ -537,7 +536,7 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> SpaceProblem:
 
     n: number of elements.
 
-    The optimum is proved when the graph has at most 28 vertices, in half a second. Raises TypeError or ValueError.
+    The optimum is proved if the graph has at most 28 vertices, in half a second. Raises TypeError or ValueError.
     """
     formula = maxcut_formula(n, k, seed)
     objective, d = raw_costs(formula), formula.n_variables
@@ -552,7 +551,7 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> SpaceProblem:
     if d > MAX_QUADRATIC_VARIABLES:
         return problem
     pairs, linear = (part.astype(np.float32) for part in quadratic_form(objective))  # exact: small integers
-    half = (*least_quadratic(pairs[:-1, :-1], linear[:-1]), 0)  # a point and its complement cut the same
+    half = (*least_quadratic(pairs[:-1, :-1], linear[:-1]), 0)  # a point and its complement cut the same edges
     return replace(
         problem,
         optimum=float(objective(np.array([half]))[0]),
@@ -564,13 +563,13 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> SpaceProblem:
 def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, ...]]:
     """Return a forced satisfiable instance of model RB as weighted MaxSAT, and its hidden solution.
 
-    As in the frb files: variable (g, v), "group g takes value v"; a unit clause of weight 1 for each, and for each
-    forbidden pair (not a or not b) with a weight above that of all units: the pairs within a group, and those of
-    r n ln n random constraints of p size^2 value pairs each, none of which forbids the hidden solution. n is the number
-    of groups, p = 0.25, r = 0.8 / ln(4/3): the threshold of satisfiability.
+    As in the frb files, variable (g, v) means that group g takes value v. Each variable has a unit clause of weight 1,
+    and each forbidden pair a clause (not a or not b) that weighs more than all units. Forbidden are the pairs within a
+    group, and p size^2 value pairs of each of r n ln n random constraints, none of which forbids the hidden solution. n
+    is the number of groups, p = 0.25, r = 0.8 / ln(4/3): the threshold of satisfiability.
 
     groups: number of groups, 2 to 1000.
-    size: values of each group, 2 to 1000; groups times size is bounded by `MAX_VERTICES`.
+    size: number of values of each group, 2 to 1000; groups times size is at most `MAX_VERTICES`.
     seed: an integer from 0.
 
     Raises TypeError, ValueError. Source: Xu, Boussemart, Hemery and Lecoutre 2007.
@@ -613,6 +612,6 @@ def frb(groups: int = 10, size: int = 6, seed: int = 0) -> SpaceProblem:
         source="generated: model RB, forced satisfiable, Xu et al. 2007; like the frb files of the MaxSAT Evaluation",
         configs=tuple(GENERATED_SEEDS),
         optimum=float(groups * size - groups),
-        optimum_source="proved: a hidden solution takes one value per group; a second one costs more than it gains",
+        optimum_source="proved: a hidden solution takes one value per group; a second value costs more than it gains",
         optimal_vertices=hidden,
     )

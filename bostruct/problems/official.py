@@ -1,15 +1,15 @@
-"""Tables of trained networks in the files that their authors publish, as the arrays that our .npz files hold.
+"""Read tables of trained networks from the files of their authors, as the arrays of bostruct's .npz files.
 
 NAS-Bench-201: Dong and Yang 2020; NATS-Bench (topology): Dong et al. 2021; NAS-Bench-Macro: Su et al. 2021; FC-Net:
 Klein and Hutter 2019.
 
-The first files of NAS-Bench-201 (.pth) have the layout of its authors' nas_201_api 2.1. What torch.save wrote there
-holds no tensors, and is read without torch, which needs 28 GB of memory for the 4.7 of the second file: of a training,
-what is not asked for is dropped as soon as all of it is there.
+The first files of NAS-Bench-201 (.pth) have the layout of its authors' nas_201_api 2.1. These files of torch.save
+contain no tensors, and are read without torch, which needs 28 GB of memory for the 4.7 GB of the second file: unused
+data of a training are dropped as soon as the training is read.
 
     python -m bostruct.problems.official NATS OUT.npz
 
-writes what `read_nats` reads, which takes minutes from the official files, as an .npz file for ``nasbench201``.
+writes the arrays of `read_nats`, which takes minutes for official files, to an .npz file for ``nasbench201``.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from bostruct.output_files import OutputRefused, check_output, sign_archive, wri
 from bostruct.problems.paths import check_regular, is_folder, is_regular
 
 PTH = "NAS-Bench-201-v1_1-096897.pth"
-TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # of torch.save before torch 1.6
-HEADERS = 3  # pickles in front of the object's: magic number, version of the format, machine
+TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # start of files of torch.save before torch 1.6
+HEADERS = 3  # pickles before the object: magic number, version of the format, machine
 BROKEN = (
     pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, LookupError, TypeError,
     ValueError, AttributeError, OverflowError, RuntimeError, MemoryError,
-)  # fmt: skip  # what reading a damaged, cut or encrypted file can raise
-Pickled: TypeAlias = Any  # what a pickle holds
-SCALAR: Pickled = np.float64(0).__reduce__()[0]  # makes NumPy scalars from bytes, wherever NumPy keeps it
+)  # fmt: skip  # errors of reading a damaged, truncated or encrypted file
+Pickled: TypeAlias = Any  # content of a pickle
+SCALAR: Pickled = np.float64(0).__reduce__()[0]  # NumPy's constructor of scalars from bytes
 
 NATS_FILES = (
     "the folder NATS-tss-v1_0-3ffb9-simple or the file NATS-tss-v1_0-3ffb9.pickle.pbz2 of NATS-Bench, or the file "
@@ -56,35 +56,35 @@ NATS_FILES = (
 MACRO_FILE = "nas-bench-macro_cifar10.json"
 FCNET_FILES = "fcnet_*_data.hdf5 or a folder of them"
 EPOCHS = 200
-MAX_CURVE_VALUES = 1_000_000  # of one configuration; published are 4 trainings of 100 epochs
-SETS = {  # our name of a data set: if it is validated, if it is tested
+MAX_CURVE_VALUES = 1_000_000  # maximum number for one configuration; published are 4 trainings of 100 epochs
+SETS = {  # name of a data set -> data set and part for validation, and for test
     "c10": (("cifar10-valid", "x-valid"), ("cifar10", "ori-test")),
     "c100": (("cifar100", "x-valid"), ("cifar100", "x-test")),
     "in16": (("ImageNet16-120", "x-valid"), ("ImageNet16-120", "x-test")),
 }
 ONE_ARCHITECTURE = re.compile(r"([0-9]+)\.pickle\.pbz2")
-MAX_ACCURACY = float(np.finfo(np.float32).max)  # more would be infinite in our arrays
+MAX_ACCURACY = float(np.finfo(np.float32).max)  # larger numbers would be infinite in the arrays
 EDGE = re.compile(r"(\w+)~(\d)")
-SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its string lists them
+SOURCES = ("0", "01", "012")  # sources of the edges into each tensor, in the string of a cell
 
 
 def is_nats(file: str | Path) -> bool:
-    """Return whether a path is in a form that NATS-Bench is distributed in, or a .pth file, as NAS-Bench-201 was."""
+    """Return whether a path is in a format of NATS-Bench, or a .pth file, the format of NAS-Bench-201."""
     return is_folder(file) or starts_with(file, b"BZh") or is_pth(file)
 
 
 def is_json(file: str | Path) -> bool:
-    """Return whether a file begins as JSON does."""
+    """Return whether a file starts like JSON."""
     return starts_with(file, b"{", b"[")
 
 
 def is_hdf5(file: str | Path) -> bool:
-    """Return whether a path is a folder or an HDF5 file, as FC-Net is distributed."""
+    """Return whether a path is a folder or an HDF5 file, the formats of FC-Net."""
     return is_folder(file) or starts_with(file, b"\x89HDF")
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
-    """Return whether a file begins with one of the marks, white space left out; False if it is no file.
+    """Return whether a file starts with one of the marks, ignoring white space; False if it is not a file.
 
     marks: bytes to look for.
     """
@@ -95,10 +95,11 @@ def starts_with(file: str | Path, *marks: bytes) -> bool:
 
 
 def read_nats(file: str | Path) -> dict[str, np.ndarray]:
-    """Read the arrays of ``nasbench201`` from NATS-Bench: a row for each architecture that is there, in its order.
+    """Read the arrays of ``nasbench201`` from NATS-Bench: a row for each architecture in the file, in its order.
 
-    file: the folder of pickles of one architecture each, or the pickle of all, or the .pth file of NAS-Bench-201.
-    Validation accuracies are in the order of the seeds; test accuracies are means over them. Raises ValueError.
+    file: folder of pickles of one architecture each, or the pickle of all, or the .pth file of NAS-Bench-201.
+
+    Validation accuracies are in the order of the seeds; test accuracies are means over the seeds. Raises ValueError.
     """
     found = [_parse_cell(results, f"file: {name}") for name, results in _architectures(Path(file))]
     if not found:
@@ -135,11 +136,11 @@ def read_macro(file: str | Path) -> dict[str, np.ndarray]:
 
 
 def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
-    """Read validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
+    """Read validation errors after the last epoch from HDF5, with a group for each configuration, named by its JSON.
 
-    file: ``fcnet_DATA_data.hdf5``, or the folder of them.
+    file: ``fcnet_DATA_data.hdf5``, or the folder of such files.
 
-    Values of a variable are in the order of our .npz files. Raises ValueError, MissingExtra without h5py.
+    Values of a variable are in the order of the .npz files. Raises ValueError, MissingExtra without h5py.
     """
     path = _fcnet_path(Path(file), data)
     check_regular(f"file: {path}", path)
@@ -149,7 +150,7 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
             listed = [(json.loads(key), _last_errors(stored, key)) for key in stored]
     except (KeyError, TypeError, AttributeError, ValueError, OSError, RuntimeError, MemoryError) as error:
         raise ValueError(
-            f"file: {path} is no FC-Net file: expected groups named by the JSON of a configuration, with valid_mse "
+            f"file: {path} is not an FC-Net file: expected groups named by the JSON of a configuration, with valid_mse "
             f"(trainings, epochs): {error}"
         ) from error
     return _grid_from_configs(path, listed)
@@ -163,9 +164,9 @@ class FCNetGrid(NamedTuple):
 
 
 def _latin(text: str, encoding: str) -> bytes:
-    """Return the bytes that protocol 2 holds as text."""
+    """Return bytes that protocol 2 stores as text."""
     if encoding != "latin1":
-        raise pickle.UnpicklingError(f"it asks for the encoding {encoding!r}")
+        raise pickle.UnpicklingError(f"it uses the encoding {encoding!r}")
     return text.encode("latin1")
 
 
@@ -181,14 +182,14 @@ HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
 
 
 def harmless(module: str, name: str) -> Callable[..., object]:
-    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run."""
+    """Return a callable that a pickle of numbers may use; raise UnpicklingError for others, before they run."""
     if (module, name) not in HARMLESS:
-        raise pickle.UnpicklingError(f"it asks for {module}.{name}, which a table of numbers does not need")
+        raise pickle.UnpicklingError(f"it uses {module}.{name}, which a table of numbers does not need")
     return HARMLESS[module, name]
 
 
 def is_pth(file: str | Path) -> bool:
-    """Return whether a path is a file as torch.save writes it, before torch 1.6 or since."""
+    """Return whether a path is a file of torch.save, before torch 1.6 or since."""
     path = Path(file)
     if not is_regular(path):
         return False
@@ -208,7 +209,7 @@ def architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
         with _pickle(path) as stream:
             stored = _LastEpochs(stream).load()
     except BROKEN as error:
-        raise ValueError(f"file: {path} is no file of NAS-Bench-201: {error}") from error
+        raise ValueError(f"file: {path} is not a file of NAS-Bench-201: {error}") from error
     found = stored.get("arch2infos") if isinstance(stored, dict) else None
     if not isinstance(found, dict) or not all(isinstance(index, int) for index in found):
         raise ValueError(f"file: {path} has no results of architectures (arch2infos); expected {PTH}")
@@ -219,7 +220,7 @@ def architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
 
 @contextmanager
 def _pickle(path: Path) -> Iterator[IO[bytes]]:
-    """Open the file where the object's pickle begins."""
+    """Open the file at the start of the object's pickle."""
     if (member := _member(path)) is not None:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
             yield stream
@@ -231,7 +232,7 @@ def _pickle(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(path: Path) -> str | None:
-    """Find the object's pickle in an archive, as torch.save writes since 1.6; None if there is none."""
+    """Return the name of the object's pickle in an archive of torch.save since 1.6; None for other files."""
     try:
         with zipfile.ZipFile(path) as archive:
             return next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
@@ -240,10 +241,10 @@ def _member(path: Path) -> str | None:
 
 
 class _LastEpochs:
-    """Unpickles containers and numbers of protocol 2; of each training no more than its last accuracies is kept.
+    """An unpickler of containers and numbers of protocol 2, which keeps only the last accuracies of each training.
 
-    pickle's own unpickler keeps all that it has read until its end, since what follows may refer to it. Here the curves
-    of a training and the names of their epochs are forgotten when it ends; a file that refers to them is refused.
+    pickle's own unpickler keeps all objects until its end, because later parts may refer to them. This one deletes the
+    curves of a training and the names of their epochs at the end of the training; a later reference is an error.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -252,7 +253,7 @@ class _LastEpochs:
         self._stack: list[Pickled] = []
         self._marks: list[int] = []
         self._memo: dict[int, Pickled] = {}
-        self._passing: list[int] = []  # places in the memo that a training has to itself
+        self._temporary: list[int] = []  # positions in the memo that belong to the current training
         self._steps = self._instructions()
 
     def load(self) -> Pickled:
@@ -309,7 +310,7 @@ class _LastEpochs:
         return self._readline()[:-1].decode("ascii")
 
     def _pop_to_mark(self) -> list[Pickled]:
-        """Take off the stack what was put there since the last mark, and return it."""
+        """Pop the items of the stack since the last mark, and return them."""
         start = self._marks.pop()
         found = self._stack[start:]
         del self._stack[start:]
@@ -319,9 +320,9 @@ class _LastEpochs:
         self._stack[-1].extend(items)
 
     def _update(self, items: list[Pickled]) -> None:
-        """Put items, keys and values in turn, into the dict on the stack.
+        """Add items, alternating keys and values, to the dict on the stack.
 
-        The dict of a training gets them all at once.
+        The dict of a training gets all items in one call.
         """
         one = self._stack[-1]
         one.update(zip(items[::2], items[1::2], strict=True))
@@ -331,9 +332,9 @@ class _LastEpochs:
             kept = {"epochs": one["epochs"], "eval_acc1es": accuracies}
             one.clear()
             one.update(kept)
-            for place in self._passing:
+            for place in self._temporary:
                 self._memo.pop(place, None)
-            self._passing.clear()
+            self._temporary.clear()
 
     def _build(self, state: Pickled) -> None:
         one = self._stack[-1]
@@ -345,16 +346,16 @@ class _LastEpochs:
         one = self._stack[-1]
         self._memo[place] = one
         if isinstance(one, dict | list | bytes | np.generic) or (isinstance(one, str) and "@" in one):
-            self._passing.append(place)
+            self._temporary.append(place)
 
     def _recall(self, place: int) -> Pickled:
         if place not in self._memo:
-            raise pickle.UnpicklingError("it refers to what is in a training before, which is forgotten by then")
+            raise pickle.UnpicklingError("it refers to data of an earlier training, which are deleted by then")
         return self._memo[place]
 
 
 class _NumbersUnpickler(pickle.Unpickler):
-    """Unpickles containers and numbers; a pickle that asks for anything else is refused before it can run code."""
+    """An unpickler of containers and numbers; a pickle with anything else is rejected before it can run code."""
 
     def find_class(self, module: str, name: str) -> Pickled:
         return harmless(module, name)
@@ -367,18 +368,18 @@ def _last_errors(stored: Pickled, key: str) -> Array:
     curves = stored
     for name in (key, "valid_mse"):
         if not isinstance(curves, h5py.Group) or not _is_hard_link(curves, name):
-            raise ValueError(f"{place} is a link to another place, or not there")
+            raise ValueError(f"{place} is missing, or a link to another place")
         curves = curves[name]
     if not isinstance(curves, h5py.Dataset) or curves.external or curves.is_virtual:
-        raise ValueError(f"{place} holds no data of its own")
+        raise ValueError(f"{place} is external or virtual, not data of this file")
     if curves.ndim != 2 or curves.dtype.kind not in "iuf" or not 0 < curves.size <= MAX_CURVE_VALUES:
         raise ValueError(f"{place} is {curves.dtype} of shape {curves.shape}")
-    with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as that
+    with np.errstate(over="ignore"):  # numbers too large for float64 become infinite, and are rejected later
         return curves[:, -1].astype(np.float64)
 
 
 def _is_hard_link(group: Pickled, name: str) -> bool:
-    """Return whether a name leads to what the file itself holds; `get` and `in` of a group would follow other links."""
+    """Return whether a name is a hard link, to data of this file; `get` and `in` of a group would follow any link."""
     h5py = optional_import("h5py", "tables")
     links, stored_name = group.id.links, name.encode("utf-8", "surrogateescape")
     return links.exists(stored_name) and links.get_info(stored_name).type == h5py.h5l.TYPE_HARD
@@ -387,7 +388,7 @@ def _is_hard_link(group: Pickled, name: str) -> bool:
 def _architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
     """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index."""
     if is_folder(path):
-        # others are no architecture: meta.pickle.pbz2, or a copy such as 1-backup.pickle.pbz2
+        # other files are not architectures: meta.pickle.pbz2, or a copy such as 1-backup.pickle.pbz2
         numbered = {int(named[1]): one for one in path.iterdir() if (named := ONE_ARCHITECTURE.fullmatch(one.name))}
         for _, one in sorted(numbered.items()):
             yield str(one), _unpickle_nats(one)
@@ -409,11 +410,11 @@ def _unpickle_nats(path: Path) -> Pickled:
         with bz2.open(path, "rb") as stream:
             return _NumbersUnpickler(stream).load()
     except BROKEN as error:
-        raise ValueError(f"file: {path} is no pickle of NATS-Bench: {error}") from error
+        raise ValueError(f"file: {path} is not a pickle of NATS-Bench: {error}") from error
 
 
-def _parse_cell(results: Pickled, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
-    """Return operations on the edges; accuracies of each data set, by seed, if it validates and where it tests."""
+def _parse_cell(results: Pickled, place: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
+    """Return the operations on the edges, and validation and test accuracies of each data set, by seed."""
     try:
         trained = results[str(EPOCHS)]
         edges = _parse_edges(trained["arch_str"])
@@ -421,11 +422,11 @@ def _parse_cell(results: Pickled, where: str) -> tuple[tuple[int, ...], dict[str
             {short: _seed_accuracies(trained["all_results"], *SETS[short][part]) for short in SETS} for part in (0, 1)
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{where}: expected trainings of {EPOCHS} epochs on all data sets of NATS-Bench") from error
+        raise ValueError(f"{place}: expected trainings of {EPOCHS} epochs on all data sets of NATS-Bench") from error
     except OverflowError as error:
-        raise ValueError(f"{where}: expected finite numbers of epochs and accuracies: {error}") from error
+        raise ValueError(f"{place}: expected finite numbers of epochs and accuracies: {error}") from error
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
+        raise ValueError(f"{place}: {error}") from error
     return edges, validation, test
 
 
@@ -478,20 +479,20 @@ def _fcnet_path(path: Path, data: str) -> Path:
 
 
 def _grid_from_configs(path: Path, listed: Sequence[tuple[ParsedJson, Array]]) -> FCNetGrid:
-    """Return the grid of all configurations; raises ValueError unless each is there once, with as many trainings."""
+    """Return the grid of all configurations; raise ValueError unless each occurs once, with equally many trainings."""
     names = sorted(listed[0][0]) if listed and isinstance(listed[0][0], dict) else []
     if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
         raise ValueError(f"file: {path}: expected configurations of the same variables, named by their JSON")
     try:
         variables = tuple((name, _axis_values(name, {config[name] for config, _ in listed})) for name in names)
     except TypeError as error:
-        raise ValueError(f"file: {path}: expected the values of a variable to be all numbers or all texts") from error
+        raise ValueError(f"file: {path}: expected the values of a variable to be all numbers or all strings") from error
     shape = tuple(len(values) for _, values in variables)
     trainings = {len(errors) for _, errors in listed}
     if math.prod(shape) != len(listed) or len(trainings) != 1:
         raise ValueError(
-            f"file: {path}: expected {math.prod(shape)} configurations, every combination of values, with as many "
-            f"trainings each; got {len(listed)}, with {', '.join(map(str, sorted(trainings)))} trainings"
+            f"file: {path}: expected {math.prod(shape)} configurations, every combination of values, with equally many "
+            f"trainings; got {len(listed)}, with {', '.join(map(str, sorted(trainings)))} trainings"
         )
     place = [{value: index for index, value in enumerate(values)} for _, values in variables]
     errors = np.full((*shape, trainings.pop()), np.nan)
@@ -501,7 +502,7 @@ def _grid_from_configs(path: Path, listed: Sequence[tuple[ParsedJson, Array]]) -
 
 
 def _axis_values(name: str, values: set[ParsedJson]) -> tuple[object, ...]:
-    """Return the values of an axis in increasing order, schedules in decreasing order, as our .npz files list them."""
+    """Return the values of an axis in increasing order, schedules in decreasing order, as in the .npz files."""
     return tuple(sorted(values, reverse=name == "lr_schedule"))
 
 

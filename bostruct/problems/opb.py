@@ -27,10 +27,10 @@ TERM = "a coefficient and one variable, as in +2 x1 or -1 ~x2"
 def opb(file: str | Path) -> SpaceProblem:
     """Return the pseudo-Boolean problem of a file: minimize a sum of costs of bits under linear constraints.
 
-    file: .opb, plain, .gz, .bz2 or .xz. What it maximizes counts as negative costs.
+    file: .opb, plain, .gz, .bz2 or .xz. An objective to maximize becomes negative costs.
 
-    Each constraint that a point breaks costs the sum of all costs' absolute values plus 1, so that breaking it is never
-    worth it. Raises OSError, ValueError (naming file and line). Source: the competitions of Roussel and Manquinho.
+    Each violated constraint costs the sum of all costs' absolute values plus 1, so that violating it never pays off.
+    Raises OSError, ValueError (naming file and line). Source: the competitions of Roussel and Manquinho.
     """
     found = read_opb(file)
     n = len(found.names)
@@ -46,12 +46,12 @@ def opb(file: str | Path) -> SpaceProblem:
 
 @dataclass(frozen=True, eq=False)
 class PseudoBoolean:
-    """A linear objective of bits, plus a penalty for each linear constraint that a point breaks.
+    """A linear objective of bits, plus a penalty for each violated linear constraint.
 
-    names: of the n variables.
-    costs: of the variables (n,), with a constant.
-    coefficients: of the constraints (k, n), integers.
-    low, high: between which the sum of each constraint must lie (k,).
+    names: names of the n variables.
+    costs: costs of the variables (n,), in addition to `constant`.
+    coefficients: integer coefficients of the constraints (k, n).
+    low, high: bounds of the sum of each constraint (k,).
     """
 
     names: tuple[str, ...]
@@ -73,8 +73,8 @@ class PseudoBoolean:
 def read_opb(path: str | Path) -> PseudoBoolean:
     """Read a pseudo-Boolean problem from a file.
 
-    path: with at most one objective `min: +2 x1 -1 ~x2 ;` (or `max:`) and constraints `+1 x1 +3 ~x2 >= 2 ;` (or `=`,
-        `<=`), which may go on in the next line.
+    path: a file with at most one objective `min: +2 x1 -1 ~x2 ;` (or `max:`) and constraints `+1 x1 +3 ~x2 >= 2 ;` (or
+        `=`, `<=`), which may continue in the next line.
 
     Raises OSError if the file cannot be opened, and ValueError, naming file and line, if it is malformed, not linear or
     has numbers above 2^53.
@@ -121,12 +121,12 @@ def read_opb(path: str | Path) -> PseudoBoolean:
 
 @dataclass
 class Statement:
-    """An objective or a constraint, which takes its words one by one.
+    """An objective or a constraint, which is read word by word.
 
-    columns: of the variables, by name; a new variable gets the next one.
+    columns: columns of the variables by name; a new variable gets the next column.
     goal: ``min`` or ``max``; empty for a constraint.
-    sums: the coefficients by column, to which `constant` adds those of negated variables.
-    relation, bound: of a constraint.
+    sums: coefficients by column; `constant` is the constant of negated variables.
+    relation, bound: relation and right side of a constraint.
     """
 
     columns: dict[str, int]
@@ -137,7 +137,7 @@ class Statement:
     bound: int | None = None
     n_words: int = 0
     total: int = 0
-    coefficient: int | None = None  # whose variable comes next
+    coefficient: int | None = None  # a coefficient whose variable comes next
 
     def take(self, word: str) -> bool:
         """Add a word, and return True for the last one; raise ValueError for a word that cannot follow."""
@@ -164,7 +164,7 @@ class Statement:
             raise ValueError(f"expected {TERM}, got {short_repr(f'{coefficient} {name}')}")
         self.total += abs(coefficient)
         if self.total > EXACT:
-            raise ValueError("expected coefficients of at most 2^53 in all")
+            raise ValueError("expected coefficients with a sum of at most 2^53")
         column = self.columns.setdefault(name.removeprefix("~"), len(self.columns))
         if len(self.columns) > MAX_VARIABLES:
             raise ValueError(f"expected at most {MAX_VARIABLES} variables")

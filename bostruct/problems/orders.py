@@ -1,7 +1,7 @@
 """Problems over orders: quadratic assignment, traveling salesman, linear ordering; generated, or from files.
 
-Files are those of TSPLIB and QAPLIB. Distances follow the rules of TSPLIB 95 (Reinelt 1995), as the programs round them
-by which its optima are known.
+Files are in the formats of TSPLIB and QAPLIB. Distances follow the rules of TSPLIB 95 (Reinelt 1995), with the rounding
+of the programs that found its optima.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from bostruct.domains.space.space import Space
 from bostruct.problems.base import ObjectivePoint, StructuredProblem, attach_optimum, read_variable
 from bostruct.problems.paths import WrongWord, read_lines
 
-SIZE, SEED = 12, 0  # of a generated problem, unless others are given
-PRECEDES = -1.0  # in a file of SOP: the city of the column comes before that of the row
-MOST_PROVED = 12  # cities, whose 2,048 subsets take 0.1 s
+SIZE, SEED = 12, 0  # defaults of a generated problem
+PRECEDES = -1.0  # entry in a file of SOP: the city of the column comes before the city of the row
+MOST_PROVED = 12  # number of cities, whose 2,048 subsets take 0.1 s
 MOST_FLOW = 10
-MOST_ENUMERATED = 8  # facilities, whose 40,320 assignments take 0.1 s
+MOST_ENUMERATED = 8  # number of facilities, whose 40,320 assignments take 0.1 s
 EXACT = 2**53
-NUMBERS = re.compile(r"[+-]?\.?[0-9]")  # begin a line of data
+NUMBERS = re.compile(r"[+-]?\.?[0-9]")  # start of a line of data
 EARTH = 6378.388  # radius in km
-PI = 3.141592  # of TSPLIB
+PI = 3.141592  # value of TSPLIB
 FORMATS = (
     "FULL_MATRIX", "UPPER_ROW", "LOWER_ROW", "UPPER_DIAG_ROW", "LOWER_DIAG_ROW", "UPPER_COL", "LOWER_COL",
     "UPPER_DIAG_COL", "LOWER_DIAG_COL",
@@ -43,13 +43,13 @@ SECTIONS = ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", "DISPLAY_DATA_SECTION")
 def qap(n: int = SIZE, seed: int = SEED, file: str | Path | None = None) -> StructuredProblem:
     """Return a quadratic assignment problem: minimize the sum of flow times distance over all pairs of facilities.
 
-    Half the pairs have no flow, the others 1 to 10. Places are random points of the unit square. A point says which
-    facility stands in each place.
+    Half of the pairs have no flow, the others 1 to 10. Locations are random points of the unit square. A point lists
+    the facility at each location.
 
-    n: facilities, and places, 2 to 200.
-    seed: of flows and places, from 0.
-    file: of QAPLIB, .dat, plain or compressed, of up to 500 facilities; None for a generated problem. Facilities are
-        numbered from 1, so that a point is a permutation as QAPLIB prints it. Both directions of a pair count.
+    n: number of facilities and of locations, 2 to 200.
+    seed: seed of flows and locations, from 0.
+    file: file of QAPLIB, .dat, plain or compressed, of up to 500 facilities; None for a generated problem. Facilities
+        are numbered from 1, so that a point is a permutation as QAPLIB prints it. Both directions of a pair count.
 
     The optimum is proved up to 8 facilities. Raises OSError, TypeError, ValueError (naming file and line). Source:
     Koopmans and Beckmann 1957.
@@ -83,10 +83,10 @@ def qap(n: int = SIZE, seed: int = SEED, file: str | Path | None = None) -> Stru
 def tsp(n: int = SIZE, seed: int = SEED, file: str | Path | None = None) -> StructuredProblem:
     """Return a traveling salesman problem: minimize the length of a round trip through random points of a square.
 
-    n: cities, 3 to 500.
-    seed: of the cities, from 0.
-    file: of TSPLIB, .tsp or .atsp, plain or compressed, of up to 500 cities; None for a generated problem. Cities have
-        the numbers of the file, and distances its rule.
+    n: number of cities, 3 to 500.
+    seed: seed of the cities, from 0.
+    file: file of TSPLIB, .tsp or .atsp, plain or compressed, of up to 500 cities; None for a generated problem. Cities
+        have the numbers of the file, and distances its rule.
 
     The optimum is proved up to 12 cities by dynamic programming. Raises OSError, TypeError, ValueError (naming file and
     line). Source: Held and Karp 1962.
@@ -114,10 +114,10 @@ def tsp(n: int = SIZE, seed: int = SEED, file: str | Path | None = None) -> Stru
 
 
 def sop(file: str | Path) -> StructuredProblem:
-    """Return a sequential ordering problem: minimize the length of a path that keeps given precedences.
+    """Return a sequential ordering problem: minimize the length of a path that satisfies given precedences.
 
-    file: of TSPLIB, .sop, plain or compressed. A point orders all cities but the first and the last one of the file,
-        which begin and end each path. The space has the precedences as a constraint.
+    file: file of TSPLIB, .sop, plain or compressed. A point orders all cities except the first and the last of the
+        file, which are the ends of each path. The space has the precedences as a constraint.
 
     The optimum is proved up to 8 cities between the first and the last. Raises OSError, ValueError (naming file and
     line). Source: Escudero 1988.
@@ -131,11 +131,11 @@ def sop(file: str | Path) -> StructuredProblem:
     before = precedes[1:-1, 1:-1]
     graph = {i: np.flatnonzero(row).tolist() for i, row in enumerate(before)}
     try:
-        order = tuple(TopologicalSorter(graph).static_order())  # valid, so that the space has a point to begin with
+        order = tuple(TopologicalSorter(graph).static_order())  # valid, so that the space has an initial point
     except CycleError as error:
         cycle = " before ".join(str(names[1 + i]) for i in error.args[1])
         raise ValueError(f"{file}: expected precedences without a cycle, got {cycle}") from None
-    indirect = before.astype(np.float64) @ before > 0  # pairs with a city between them follow from others
+    indirect = before.astype(np.float64) @ before > 0  # pairs with a city between them are implied by other pairs
     pairs = tuple((names[1 + i], names[1 + j]) for j, i in np.argwhere(before & ~indirect).tolist())
     trip = Trip(names, distances, ends=(names[0], names[-1]))
     problem = StructuredProblem(
@@ -153,31 +153,31 @@ def sop(file: str | Path) -> StructuredProblem:
 
 def _check_alone(n: int, seed: int) -> None:
     if (n, seed) != (SIZE, SEED):
-        raise ValueError("file: expected neither size nor seed beside it, which are of generated problems")
+        raise ValueError("file: expected no size and no seed with a file; they belong to generated problems")
 
 
 def ordering(n: int = 12, seed: int = 0) -> StructuredProblem:
     """Return a linear ordering problem: minimize minus the sum of a matrix above its diagonal, reordered.
 
-    An entry, uniform in 0 to 1, is what it is worth that one item stands before another.
+    An entry, uniform in 0 to 1, is the benefit of placing the row's item before the column's item.
 
-    n: items, 2 to 500.
-    seed: of the matrix, from 0.
+    n: number of items, 2 to 500.
+    seed: seed of the matrix, from 0.
 
     The optimum is proved up to 12 items by dynamic programming. Raises TypeError, ValueError. Source: Grötschel, Jünger
     and Reinelt 1984.
     """
     n = check_integer("size", n, 2, 500)
-    worth = np.random.default_rng([check_integer("seed", seed, 0), 33]).random((n, n))
+    benefits = np.random.default_rng([check_integer("seed", seed, 0), 33]).random((n, n))
     problem = StructuredProblem(
         name=f"ordering:size={n},seed={seed}",
         space=Space({"order": Permutation(range(n))}),
-        objective=read_variable("order", partial(_sum_against, worth)),
+        objective=read_variable("order", partial(_negative_benefit, benefits)),
         source="generated: linear ordering, Grötschel, Jünger and Reinelt 1984",
     )
     if n > MOST_PROVED:
         return problem
-    point = {"order": find_best_order(worth)}
+    point = {"order": find_best_order(benefits)}
     return attach_optimum(problem, point, "dynamic programming")
 
 
@@ -185,9 +185,9 @@ def ordering(n: int = 12, seed: int = 0) -> StructuredProblem:
 class Trip:
     """The length of a trip through all cities.
 
-    names: of the cities.
-    distances: from the row's city to the column's (n, n).
-    ends: cities before and after all others, on a trip from the one to the other; none for a round trip.
+    names: numbers of the cities.
+    distances: distances from the row's city to the column's city (n, n).
+    ends: first and last city of the trip; empty for a round trip.
     """
 
     names: tuple[int, ...]
@@ -203,9 +203,9 @@ class Trip:
 
 @dataclass(frozen=True)
 class Precedences:
-    """A constraint on points with an order: the first item of each pair stands before the second.
+    """A constraint on points with an order: the first item of each pair is before the second.
 
-    pairs: of items.
+    pairs: pairs of items.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -226,12 +226,12 @@ def _measure_trip(cities: Array, order: tuple[int, ...]) -> float:
 def find_shortest_tour(distances: Array) -> tuple[int, ...]:
     """Return a shortest round trip through all cities, by dynamic programming over subsets.
 
-    distances: from the row's city to the column's (n, n); 2^(n - 1) subsets are visited.
+    distances: distances from the row's city to the column's city (n, n); 2^(n - 1) subsets are visited.
 
     Source: Held and Karp 1962.
     """
-    m = len(distances) - 1  # the trip begins at city m
-    lengths = np.full((2**m, m), np.inf)  # of the shortest path from a city of a subset through the others to m
+    m = len(distances) - 1  # the trip starts at city m
+    lengths = np.full((2**m, m), np.inf)  # length of the shortest path from a city of a subset through the others to m
     for j in range(m):
         lengths[1 << j, j] = distances[j, m]
     for subset in range(1, 2**m):
@@ -248,23 +248,23 @@ def find_shortest_tour(distances: Array) -> tuple[int, ...]:
     return tuple(trip)
 
 
-def _sum_against(worth: Array, order: tuple[int, ...]) -> float:
+def _negative_benefit(benefits: Array, order: tuple[int, ...]) -> float:
     own = np.array(order)
-    return -float(np.triu(worth[np.ix_(own, own)], 1).sum())
+    return -float(np.triu(benefits[np.ix_(own, own)], 1).sum())
 
 
-def find_best_order(worth: Array) -> tuple[int, ...]:
-    """Return an order of the greatest sum, by dynamic programming over the subsets of items that stand first.
+def find_best_order(benefits: Array) -> tuple[int, ...]:
+    """Return an order of the greatest sum, by dynamic programming over the subsets of first items.
 
-    worth: what it is worth that the row's item stands before the column's (n, n); 2^n subsets are visited.
+    benefits: benefits of placing the row's item before the column's item (n, n); 2^n subsets are visited.
 
-    Source: Held and Karp 1962, whose recursion orders jobs, too.
+    Source: Held and Karp 1962, whose recursion also orders jobs.
     """
-    n = len(worth)
+    n = len(benefits)
     best, last = np.zeros(2**n), np.zeros(2**n, dtype=np.int64)
     for subset in range(1, 2**n):
         members = np.flatnonzero(subset >> np.arange(n) & 1)
-        pairs = worth[np.ix_(members, members)]
+        pairs = benefits[np.ix_(members, members)]
         sums = best[subset ^ (1 << members)] + pairs.sum(axis=0) - np.diag(pairs)
         best[subset], last[subset] = sums.max(), members[np.argmax(sums)]
     order, subset = [], 2**n - 1
@@ -288,8 +288,8 @@ def _find_least(flow: Array | IntArray, distances: Array) -> IntArray:
 class Cities(NamedTuple):
     """The cities of a file.
 
-    names: their numbers in the file.
-    distances: from the row's city to the column's (n, n), 0 on the diagonal.
+    names: numbers of the cities in the file.
+    distances: distances from the row's city to the column's city (n, n), 0 on the diagonal.
     """
 
     names: tuple[int, ...]
@@ -300,10 +300,10 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
     """Read the cities of a file of TSPLIB.
 
     path: .tsp, .atsp or .sop, plain or compressed.
-    kinds: the values of TYPE that are allowed, if the file has one.
+    kinds: allowed values of TYPE, if the file has a TYPE.
 
     Raises OSError if the file cannot be opened, and ValueError, naming file and line, if it is malformed, of another
-    kind or has more cities than a `Permutation` may have items.
+    kind or has more cities than the maximum number of items of a `Permutation`.
     """
     facts: dict[str, str] = {}
     sections: dict[str, list[float]] = {}
@@ -324,7 +324,7 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
                     raise ValueError(f"expected one {key}, got a second")
                 numbers = sections[key] = []
             elif key.endswith("_SECTION"):
-                raise ValueError(f"expected no sections but {', '.join(SECTIONS)}")
+                raise ValueError(f"expected only the sections {', '.join(SECTIONS)}")
             elif text and not colon:
                 hint = "; qap:file= reads files of QAPLIB" if NUMBERS.match(text) and not facts else ""
                 raise ValueError(f"expected KEYWORD: value, a section or its numbers{hint}")
@@ -332,7 +332,7 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
                 if facts.get(key, value) != value and key != "COMMENT":
                     raise ValueError(f"expected one {key}, got a second")
                 facts[key], numbers = value, None
-                if key == "DIMENSION":  # many cities are refused before they are read
+                if key == "DIMENSION":  # too many cities are rejected before they are read
                     n = _check_size(key, read_numbers(value))
                 elif key == "EDGE_WEIGHT_TYPE":
                     check_choice(key, value, ("EXPLICIT", *RULES))
@@ -340,7 +340,7 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
                     raise ValueError(f"TYPE: expected {' or '.join(kinds)}, got {short_repr(value)}")
         _check_known(n)
         if "EDGE_WEIGHT_TYPE" not in facts and "NODE_COORD_SECTION" in sections:
-            raise ValueError(f"expected EDGE_WEIGHT_TYPE beside coordinates, one of {', '.join(RULES)}")
+            raise ValueError(f"expected EDGE_WEIGHT_TYPE with coordinates, one of {', '.join(RULES)}")
         rule = facts.get("EDGE_WEIGHT_TYPE", "EXPLICIT")
         if rule == "EXPLICIT":
             values = sections.get("EDGE_WEIGHT_SECTION", [])
@@ -365,7 +365,7 @@ def read_qaplib(path: str | Path) -> tuple[Array, Array]:
             numbers += read_numbers(line)
             if numbers and not n:
                 n = _check_size("size", numbers[:1])
-                numbers = numbers[:1] if len(numbers) == 2 else numbers  # some name the best known cost beside the size
+                numbers = numbers[:1] if len(numbers) == 2 else numbers  # some files add the best known cost
             if len(numbers) > 2 * n * n + 1:
                 break
         if not n:
@@ -378,7 +378,7 @@ def read_qaplib(path: str | Path) -> tuple[Array, Array]:
 
 
 def read_numbers(text: str) -> list[float]:
-    """Return the numbers of a line; raise WrongWord for anything else, and above 2^53."""
+    """Return the numbers of a line; raise WrongWord for other words and for numbers above 2^53."""
     found = []
     for i, token in enumerate(text.split()):
         try:
@@ -406,7 +406,7 @@ def _fill_matrix(values: list[float], n: int, layout: str) -> Array:
     """Return a matrix from its entries, row after row or column after column, in full or of one triangle (n, n)."""
     check_choice("EDGE_WEIGHT_FORMAT", layout, FORMATS)
     if layout == "FULL_MATRIX":
-        if len(values) == n * n + 1 and values[0] == n:  # the size, once more in files of SOP
+        if len(values) == n * n + 1 and values[0] == n:  # files of SOP repeat the size
             values = values[1:]
         elif len(values) == n * n and values[0] == n and any(one != n for one in values[:: n + 1]):
             raise ValueError(f"EDGE_WEIGHT_SECTION: expected {n * n} numbers after the size {n}, got {n * n - 1}")
@@ -429,9 +429,9 @@ def _measure_cities(values: list[float], n: int, rule: str) -> tuple[tuple[int, 
     names = tuple(int(name) for name in rows[:, 0])
     if len(set(names)) < n or (rows[:, 0] != names).any():
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-        said = "" if twice is None else f"; got {twice} twice"
+        found = "" if twice is None else f"; got {twice} twice"
         raise ValueError(
-            f"NODE_COORD_SECTION: expected {n} cities with numbers of their own, and {width - 1} coordinates{said}"
+            f"NODE_COORD_SECTION: expected {n} cities with different numbers, and {width - 1} coordinates{found}"
         )
     return names, RULES[rule](rows[:, 1:])
 
@@ -454,9 +454,9 @@ def _measure_lengths(cities: Array) -> Array:
 
 
 def measure_earth(cities: Array) -> Array:
-    """Return distances on the earth in km (n, n), to the rule GEO.
+    """Return distances on the earth in km (n, n), by the rule GEO.
 
-    cities: latitude and longitude (n, 2) as degrees.minutes, of which the degrees are cut, not rounded.
+    cities: latitude and longitude (n, 2) as degrees.minutes; degrees are truncated, not rounded.
     """
     degrees = np.trunc(cities)
     latitude, longitude = (PI * (degrees + 5.0 * (cities - degrees) / 3.0) / 180.0).T

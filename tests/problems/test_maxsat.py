@@ -105,7 +105,7 @@ def test_breaking_a_hard_clause_is_never_worth_it(formula):
 def test_standardized_value_is_minus_the_standardized_satisfied_weight(formula):
     weights = np.array(formula.weights, dtype=np.float32)
     if weights.std() == 0:
-        with pytest.raises(ValueError, match="all clauses weigh the same"):
+        with pytest.raises(ValueError, match="all clauses have one weight"):
             standardized_costs(formula)
         return
     scaled = (weights - weights.mean()) / weights.std()
@@ -154,7 +154,7 @@ MALFORMED = [
     ("p cnf 2 1\n1 3 0\n", r"line 2, column 3: expected literals of \+-1..2"),
     ("p cnf 2 1\n1 a 0\n", "line 2, column 3: expected integers; the line is '1 a 0'"),
     ("p cnf 2 1\n1\n2\nc\n", "line 4, column 2: expected literals that end with one 0"),
-    ("p cnf 2 2\n1 0\n", "the header promises 2 clauses, the file has 1"),
+    ("p cnf 2 2\n1 0\n", "the header declares 2 clauses, the file has 1"),
     ("1 1\n0\n", "line 1, column 3: expected literals that end with one 0"),
     ("1 1 0 2 2 0\n", "line 1, column 7: expected literals that end with one 0"),
     ("p wcnf 0 1\n1 1 0\n", "line 1, column 1: expected at least one variable"),
@@ -163,7 +163,7 @@ MALFORMED = [
     ("1 1 0\np wcnf 2 1 9\n", "line 2, column 1: expected one header"),
     ("p wcnf 2 1 9\n1 3 0\n", r"line 2, column 3: expected literals of \+-1..2"),
     ("p wcnf 2 1 9\n1 1 2\n", "line 2, column 6: expected literals that end with one 0"),
-    ("p wcnf 2 1 9\n1 1 0 2 0\n", "the header promises 1 clauses, the file has 2"),
+    ("p wcnf 2 1 9\n1 1 0 2 0\n", "the header declares 1 clauses, the file has 2"),
     ("p wcnf 2 1 9\n1 1 00 0\n", "line 2, column 5: expected literals that end with one 0"),
     ("p wcnf 2 1 9\n1\n", "line 2, column 2: expected literals that end"),
     ("p wcnf 2 1 9\n1 a 0\n", "line 2, column 3: expected integers"),
@@ -178,7 +178,7 @@ MALFORMED = [
     ("hello world\n", "line 1, column 1: expected a weight or h, got 'hello'"),
     ("p wcnf 2 1\ninf 1 0\n", "line 2, column 1: expected a weight of at least 0, at most 2.53, got 'inf'"),
     ("p wcnf 2 1\n1e999 1 0\n", "line 2, column 1: expected a weight of at least 0, at most 2.53, got '1e999'"),
-    ("p wcnf 2 2 9\n1 1 0\n\n", "line 3, column 1: the header promises 2 clauses, the file has 1; the file ends"),
+    ("p wcnf 2 2 9\n1 1 0\n\n", "line 3, column 1: the header declares 2 clauses, the file has 1; the file ends"),
     (f"p cnf {'9' * 5000} 1\n1 0\n", "line 1, column 1: expected 'p wcnf variables clauses"),
     ("p wcnf 2 2\n  1  1 0   x 0\n", "line 2, column 12: expected a weight, got 'x'"),
     ("", "line 1, column 1: expected at least one clause, got none; the file ends"),
@@ -219,7 +219,7 @@ def test_a_satisfied_formula_costs_nothing_and_others_their_broken_clauses(tmp_p
     problem = problems.load(f"maxsat:file={saved(tmp_path / 'a.cnf', CNF)}")
     assert prove_optimum(problem).optimum == 0.0
     assert problem({"x1": True, "x2": True, "x3": False}) == 1.0
-    with pytest.raises(ValueError, match="all clauses weigh the same"):
+    with pytest.raises(ValueError, match="all clauses have one weight"):
         maxsat(tmp_path / "a.cnf", "standardized")
 
 

@@ -66,7 +66,7 @@ class TestNats:
 
     def test_a_pickle_that_could_run_code_is_refused(self, nats, tmp_path):
         pickled(nats / "000001.pickle.pbz2", Trap(tmp_path / "sprung"))
-        with pytest.raises(ValueError, match=r"000001.pickle.pbz2 is no pickle of NATS-Bench: it asks for"):
+        with pytest.raises(ValueError, match=r"000001.pickle.pbz2 is not a pickle of NATS-Bench: it uses"):
             load(f"nasbench201:file={nats}")
         assert not (tmp_path / "sprung").exists()
 
@@ -117,7 +117,7 @@ class TestNats:
         (tmp_path / "z").write_text("a,b")
         for name, said in (
             ("empty", r"expected the folder NATS-tss-.*found no architecture"),
-            ("x.pickle.pbz2", "is no pickle of NATS-Bench"),
+            ("x.pickle.pbz2", "is not a pickle of NATS-Bench"),
             ("y.pickle.pbz2", r"no results of architectures \(arch2infos\)"),
             ("z", r"is no .npz file of plain arrays, or the folder NATS-tss"),
         ):
@@ -226,11 +226,11 @@ class TestFCNet:
         some = dict(list(errors.items())[:-1])
         for given, dataset, said in (
             (some, "valid_mse", "expected 576 configurations, every combination of values.*got 575"),
-            (errors, "valid_mae", "is no FC-Net file: expected groups named by the JSON"),
+            (errors, "valid_mae", "is not an FC-Net file: expected groups named by the JSON"),
             ({"a": np.ones(4)}, "valid_mse", "is no FC-Net file"),
             ({"[" * 60_000: np.ones(4)}, "valid_mse", "is no FC-Net file"),
             ({"3": np.ones(4)}, "valid_mse", "expected configurations of the same variables"),
-            ({'{"a": 1}': np.ones(4), '{"a": "x"}': np.ones(4)}, "valid_mse", "all numbers or all texts"),
+            ({'{"a": 1}': np.ones(4), '{"a": "x"}': np.ones(4)}, "valid_mse", "all numbers or all strings"),
             ({}, "valid_mse", "expected configurations of the same variables"),
         ):
             file = hdf5(given, "x.hdf5", dataset)
@@ -279,7 +279,7 @@ class TestFCNet:
             file[key] = h5py.ExternalLink(str(tmp_path / "pipe"), "/")
         read = f"from bostruct.problems.official import read_fcnet; read_fcnet({str(tmp_path / 'x.hdf5')!r}, 'x')"
         done = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, timeout=60, check=False)
-        assert "/valid_mse is a link to another place, or not there" in done.stderr.splitlines()[-1]
+        assert "/valid_mse is missing, or a link to another place" in done.stderr.splitlines()[-1]
 
     @pytest.mark.filterwarnings("error")
     def test_errors_too_large_for_float64_are_refused(self, hdf5):

@@ -75,7 +75,7 @@ class TestPth:
 
     def test_files_that_could_run_code_are_refused(self, tmp_path):
         file = saved(tmp_path / "x.pth", {"arch2infos": {0: Trap(tmp_path / "sprung")}})
-        with pytest.raises(ValueError, match=r"x.pth is no file of NAS-Bench-201: it asks for"):
+        with pytest.raises(ValueError, match=r"x.pth is not a file of NAS-Bench-201: it uses"):
             load(f"nasbench201:file={file}")
         assert not (tmp_path / "sprung").exists()
 
@@ -98,7 +98,7 @@ class TestPth:
         whole = saved(tmp_path / "x.pth", first_file({0: nats_results(0)})).read_bytes()
         for length in (20, len(whole) // 2, len(whole) - 10):
             (tmp_path / "y.pth").write_bytes(whole[:length])
-            with pytest.raises(ValueError, match=r"y.pth is no file of NAS-Bench-201"):
+            with pytest.raises(ValueError, match=r"y.pth is not a file of NAS-Bench-201"):
                 load(f"nasbench201:file={tmp_path / 'y.pth'}")
 
     def test_broken_archives_are_refused(self, tmp_path):
@@ -106,7 +106,7 @@ class TestPth:
         whole = bytearray(file.read_bytes())
         whole[60] ^= 1  # in the pickle, whose checksum it then has not
         file.write_bytes(whole)
-        with pytest.raises(ValueError, match=r"x.pth is no file of NAS-Bench-201: Bad CRC-32"):
+        with pytest.raises(ValueError, match=r"x.pth is not a file of NAS-Bench-201: Bad CRC-32"):
             load(f"nasbench201:file={file}")
         np.savez(tmp_path / "x.npz", edges=np.zeros(3))
         damaged = (tmp_path / "x.npz").read_bytes().replace(b"PK\x01\x02", b"PK\x01\x00")
@@ -119,19 +119,19 @@ class TestPth:
         results["arch2infos"][1] = {"shared": results["arch2infos"][0]["full"]}
         first = next(iter(results["arch2infos"][0]["full"]["all_results"].values()))
         results["arch2infos"][2] = {"full": first["eval_acc1es"]}
-        with pytest.raises(ValueError, match="it refers to what is in a training before"):
+        with pytest.raises(ValueError, match="it refers to data of an earlier training"):
             load(f"nasbench201:file={saved(tmp_path / 'x.pth', results)}")
 
     def test_files_with_tensors_are_refused(self, tmp_path):
         torch = pytest.importorskip("torch")
         torch.save({"arch2infos": {0: torch.zeros(3)}}, tmp_path / "x.pth")
-        with pytest.raises(ValueError, match=r"it asks for torch._utils._rebuild_tensor_v2"):
+        with pytest.raises(ValueError, match=r"it uses torch._utils._rebuild_tensor_v2"):
             load(f"nasbench201:file={tmp_path / 'x.pth'}")
 
 
 @pytest.mark.parametrize(("module", "name"), [("os", "system"), ("builtins", "eval"), ("numpy", "load"), ("", "")])
 def test_only_makers_of_containers_and_numbers_are_harmless(module, name):
-    with pytest.raises(pickle.UnpicklingError, match=f"it asks for {module}.{name}, which a table of numbers does not"):
+    with pytest.raises(pickle.UnpicklingError, match=f"it uses {module}.{name}, which a table of numbers does not"):
         official.harmless(module, name)
     assert official.harmless("collections", "OrderedDict") is collections.OrderedDict
     scalar = official.harmless("numpy.core.multiarray", "scalar")

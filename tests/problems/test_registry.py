@@ -208,8 +208,8 @@ REFUSED = [
     ("frb:groups=400,size=6", "at most 1000 variables"),
     ("maxsat", "maxsat: expected maxsat:file="),
     ("sop", "sop: expected sop:file="),
-    ("qap:file=a.dat,size=5", "file: expected neither size nor seed beside it"),
-    ("tsp:file=a.tsp,seed=1", "file: expected neither size nor seed beside it"),
+    ("qap:file=a.dat,size=5", "file: expected no size and no seed with a file"),
+    ("tsp:file=a.tsp,seed=1", "file: expected no size and no seed with a file"),
 ]
 
 

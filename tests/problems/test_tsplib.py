@@ -289,7 +289,7 @@ REFUSED_CITIES = [
         "EDGE_WEIGHT_TYPE: XRAY1\n",
         "line 1, column 1: EDGE_WEIGHT_TYPE: expected one of EXPLICIT, EUC_2D, .*; got 'XRAY1'",
     ),
-    ("DIMENSION: 3\nFIXED_EDGES_SECTION\n1 2\n-1\n", "line 2, column 1: expected no sections but NODE_COORD_SECTION"),
+    ("DIMENSION: 3\nFIXED_EDGES_SECTION\n1 2\n-1\n", "line 2, column 1: expected only the sections NODE_COORD_SECTION"),
     ("1 2 3\n", "line 1, column 1: expected KEYWORD: value, a section or its numbers"),
     ("hello\n", "line 1, column 1: expected KEYWORD: value"),
     (plane("EUC_2D", "1 0 0\n2 x 0", 2), "line 6, column 3: expected numbers, got 'x'; the line is '2 x 0'"),
@@ -297,14 +297,14 @@ REFUSED_CITIES = [
     (plane("EUC_2D", "1 0 0\n2 9e99 0", 2), r"line 6, column 3: expected numbers of at most 2\^53, got '9e99'"),
     (plane("EUC_2D", "1 0 0\n2 nan 0", 2), r"line 6, column 3: expected numbers of at most 2\^53, got 'nan'"),
     (plane("EUC_2D", "1 0 0\n", 2), "NODE_COORD_SECTION: expected 6 numbers for 2 cities, got 3"),
-    (plane("EUC_2D", "1 0 0\n1 0 1", 2), "NODE_COORD_SECTION: expected 2 cities with numbers of their own"),
-    (plane("EUC_2D", "1.5 0 0\n1 0 1", 2), "NODE_COORD_SECTION: expected 2 cities with numbers of their own"),
+    (plane("EUC_2D", "1 0 0\n1 0 1", 2), "NODE_COORD_SECTION: expected 2 cities with different numbers"),
+    (plane("EUC_2D", "1.5 0 0\n1 0 1", 2), "NODE_COORD_SECTION: expected 2 cities with different numbers"),
     (plane("EUC_2D", "1 0 0\n" * 9, 2), "line 7, column 1: expected at most 8 numbers for 2 cities"),
     (explicit("UPPER_ROW", "1 2 3"), "line 7, column 1: EDGE_WEIGHT_SECTION: expected 6 numbers for 4 cities, got 3"),
     (explicit("FULL_MATRIX", "1 2 3"), "EDGE_WEIGHT_SECTION: expected 16 numbers for 4 cities, got 3"),
     (explicit("FUNCTION", "1 2 3"), "EDGE_WEIGHT_FORMAT: expected one of FULL_MATRIX, .*; got 'FUNCTION'"),
     ("DIMENSION: 3\nEDGE_WEIGHT_SECTION\n1 2 3\n", "EDGE_WEIGHT_FORMAT: expected one of"),
-    ("DIMENSION: 2\nNODE_COORD_SECTION\n1 0 0\n2 0 1\n", "expected EDGE_WEIGHT_TYPE beside coordinates, one of EUC"),
+    ("DIMENSION: 2\nNODE_COORD_SECTION\n1 0 0\n2 0 1\n", "expected EDGE_WEIGHT_TYPE with coordinates, one of EUC"),
     (  # the size, and a matrix that has lost a number
         explicit("FULL_MATRIX", "4 0 1 2 3 1 0 2 3 1 2 0 3 1 2 3"),
         "EDGE_WEIGHT_SECTION: expected 16 numbers after the size 4, got 15",
@@ -347,7 +347,7 @@ def test_a_second_section_and_a_second_city_are_refused(tmp_path):
     section = "NODE_COORD_SECTION\n1 0 0\n2 3 4\n3 0 8\n"
     with pytest.raises(ValueError, match=r"a.tsp, line 9, column 1: expected one NODE_COORD_SECTION, got a second"):
         read_tsplib(saved(tmp_path / "a.tsp", head + section + section + "EOF\n"), {"TSP"})
-    with pytest.raises(ValueError, match="3 cities with numbers of their own, and 2 coordinates; got 2 twice"):
+    with pytest.raises(ValueError, match="3 cities with different numbers, and 2 coordinates; got 2 twice"):
         read_tsplib(saved(tmp_path / "a.tsp", head + section.replace("3 0 8", "2 0 8") + "EOF\n"), {"TSP"})
     with pytest.raises(ValueError, match="qap:file= reads files of QAPLIB"):
         read_tsplib(saved(tmp_path / "a.tsp", NUG5), {"TSP"})
