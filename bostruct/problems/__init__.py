@@ -1,4 +1,4 @@
-"""Benchmark problems: each a domain, an objective, its known optimum and its source."""
+"""Benchmark problems: each has a domain, an objective, its known optimum and its source."""
 
 from bostruct.problems.registry import load, names
 

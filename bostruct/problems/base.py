@@ -1,7 +1,7 @@
-"""The kinds of benchmark problems: over a space, over architectures, with limits or several objectives.
+"""The kinds of benchmark problems: over a space, over architectures, with constraints or several objectives.
 
-A problem is a value: a domain, an objective on it, its known optimum, its initial points. What sets a problem over a
-space apart from another is a function from vertices (m, d) to values (m,).
+A problem has a domain, an objective, its known optimum, and initial points. The objective of a problem over a space is
+a function from vertices (m, d) to values (m,).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bostruct.goals.declared import Goals
 VertexObjective = Callable[[IntArray], Array]  # (m, d) -> (m,)
 DEFAULT_N_INITIAL = 20
 N_CONFIGS = 25
-GENERATED_SEEDS = {config: 1000 + config for config in range(1, N_CONFIGS + 1)}  # for problems that published none
-N_INITIAL = 10  # points of a set of initial points
-ONE = Goals()  # objective, to be minimized
+GENERATED_SEEDS = {config: 1000 + config for config in range(1, N_CONFIGS + 1)}  # for problems without published seeds
+N_INITIAL = 10  # number of points of a set of initial points
+ONE = Goals()  # one objective, minimized
 ObjectivePoint = Mapping[str, Any]
 AnyDomain = TypeVar("AnyDomain", bound=Domain)
 PointFunction = Callable[[Presented], float]
@@ -33,11 +33,11 @@ PointFunction = Callable[[Presented], float]
 class SpaceProblem:
     """A benchmark to minimize.
 
-    vertex_objective: a function from vertices (m, d) to values (m,).
-    initial: a function from the number of a set of initial points to their vertices (n, d).
-    optimum: the least value, None if it is not proved.
-    optimal_vertices: a point that has the optimum, None if none is known.
-    mean: of a noisy objective only, its mean over the noise, estimated from a number of simulations.
+    vertex_objective: function from vertices (m, d) to values (m,).
+    initial: function from the number of a set of initial points to their vertices (n, d).
+    optimum: the minimum, None if it is not proved.
+    optimal_vertices: a minimizer, None if none is known.
+    mean: for a noisy objective, its mean over the noise, estimated from a number of simulations.
     """
 
     name: str
@@ -61,22 +61,22 @@ class SpaceProblem:
 
     @property
     def objective(self) -> SpaceProblem:
-        """The function from a point to its value, as `bostruct.minimize` takes it: the problem itself."""
+        """The function from a point to its value, for `bostruct.minimize`: the problem itself."""
         return self
 
     @property
     def optimal_point(self) -> dict[str, Presented] | None:
-        """A point with the least value, None if none is known."""
+        """A minimizer, None if none is known."""
         return None if self.optimal_vertices is None else self.space.present(np.array(self.optimal_vertices))
 
     def __call__(self, point: Mapping[str, object]) -> float:
-        """Return the value of one point; raise PointError, naming the variable that is wrong."""
+        """Return the value of one point; raise PointError, naming the invalid variable."""
         return float(self.vertex_objective(self.space.parse(point)[None])[0])
 
     def evaluate(self, vertices: IntArray) -> Array:
         """Return the values (m,) of points.
 
-        vertices: points as rows of integers (m, d), each in 0..k - 1, k the number of the variable's choices.
+        vertices: points as rows of integers (m, d), each in 0..k - 1, k the variable's number of choices.
 
         Raises ValueError for another shape or range.
         """
@@ -86,11 +86,11 @@ class SpaceProblem:
                 f"vertices: expected integers of shape (m, {self.space.d}), got {rows.dtype} of shape {rows.shape}"
             )
         if rows.size and (rows.min() < 0 or (rows >= self.space.n_choices).any()):
-            raise ValueError("vertices: expected each in 0..k - 1, k the number of the variable's choices")
+            raise ValueError("vertices: expected each in 0..k - 1, k the variable's number of choices")
         return self.vertex_objective(rows)
 
     def noise_free(self, point: Mapping[str, object], n_simulations: int = 20_000) -> float:
-        """Return the value of a point without noise: of a noisy problem an estimate, always the same.
+        """Return the value of a point without noise; for a noisy problem, an estimate that is always the same.
 
         n_simulations: number of simulations of the estimate, from 1.
 
@@ -102,9 +102,9 @@ class SpaceProblem:
         return float(self.mean(self.space.parse(point)[None], n_simulations)[0])
 
     def initial_points(self, config: int) -> list[dict[str, Presented]]:
-        """Return published starting points.
+        """Return the published initial points of a configuration.
 
-        Raises ValueError for another.
+        Raises ValueError for an unknown configuration.
         """
         return [self.space.present(row) for row in self.initial(config)]
 
@@ -113,11 +113,11 @@ class SpaceProblem:
 class ArchitectureProblem(Generic[AnyDomain]):
     """A benchmark over architectures to minimize.
 
-    objective, mean and report are functions of a point as the domain holds it.
+    `objective`, `mean` and `report` are functions of a point of the domain.
 
     n_initial: number of points of a set of initial points.
-    optimum: the least value without noise, None if unknown.
-    optimal: a point that has the optimum, None if none is known.
+    optimum: the minimum without noise, None if unknown.
+    optimal: a minimizer, None if none is known.
     """
 
     name: str
@@ -143,7 +143,7 @@ class ArchitectureProblem(Generic[AnyDomain]):
 
     @property
     def optimal_point(self) -> Presented:
-        """A point with the least value, None if none is known."""
+        """A minimizer, None if none is known."""
         return None if self.optimal is None else self.space.present(self.optimal)
 
     def __call__(self, point: object) -> float:
@@ -167,13 +167,13 @@ class ArchitectureProblem(Generic[AnyDomain]):
         return value(self.space.parse(point))
 
     def reported(self, point: object) -> float:
-        """Return the figure that a run which recommends this point is judged by; raise PointError outside the space."""
+        """Return the value by which a run that recommends this point is judged; raise PointError outside the space."""
         return self.noise_free(point) if self.report is None else self.report(self.space.parse(point))
 
     def initial_points(self, config: int) -> list[Presented]:
-        """Return distinct points, sampled with a seed of their own for each configuration.
+        """Return distinct random points, with a different seed for each configuration.
 
-        Raises ValueError for another.
+        Raises ValueError for an unknown configuration.
         """
         return generated_points(self.space, self.n_initial, config)
 
@@ -182,8 +182,8 @@ class ArchitectureProblem(Generic[AnyDomain]):
 class StructuredProblem:
     """A generated benchmark to minimize, without noise.
 
-    optimum: the least feasible value, None if it is not proved, and for several objectives.
-    optimal_point: a point that has the optimum, None if none is known.
+    optimum: the feasible minimum, None if it is not proved, and for several objectives.
+    optimal_point: a minimizer, None if none is known.
     """
 
     name: str
@@ -201,23 +201,23 @@ class StructuredProblem:
     configs: ClassVar[tuple[int, ...]] = tuple(GENERATED_SEEDS)
 
     def __call__(self, point: ObjectivePoint) -> object:
-        """Return what a trial at one point is told; raise PointError, naming the variable that is wrong."""
+        """Return the value of one point for `Study.tell`; raise PointError, naming the invalid variable."""
         return self.objective(self.space.present(self.space.parse(point)))
 
     def initial_points(self, config: int) -> list[dict[str, Any]]:
-        """Return ten distinct points, sampled with a seed of their own for each configuration.
+        """Return ten distinct random points, with a different seed for each configuration.
 
-        Raises ValueError for another.
+        Raises ValueError for an unknown configuration.
         """
         return generated_points(self.space, N_INITIAL, config)
 
 
 @dataclass(frozen=True)
 class InitialPoints:
-    """The starting points of the COMBO paper's code, one set a seed, without torch.
+    """The initial points of the COMBO paper's code, one set per seed, without torch.
 
-    Torch's CPU generator hands out the 32-bit words of the Mersenne Twister; a vertex is a word modulo the number of
-    choices, points outer, variables inner.
+    Torch's CPU generator returns the 32-bit words of the Mersenne Twister; a vertex is a word modulo the number of
+    choices, with points in the outer and variables in the inner loop.
     """
 
     seeds: Mapping[int, int]
@@ -226,7 +226,7 @@ class InitialPoints:
     count: int = DEFAULT_N_INITIAL
 
     def __call__(self, config: int) -> IntArray:
-        """Return the points of a configuration (count, d); raise ValueError for one that is not there."""
+        """Return the points of a configuration (count, d); raise ValueError for an unknown configuration."""
         if check_integer("config", config, 0) not in self.seeds:
             raise ValueError(f"config: expected one of {', '.join(map(str, self.seeds))}; got {config}")
         n_drawn, d = self.count - len(self.fixed), len(self.n_choices)
@@ -235,10 +235,10 @@ class InitialPoints:
 
 
 def draw_points(domain: Domain, n: int, seed: int) -> list[Presented]:
-    """Draw distinct points at random, in the form in which an objective receives them.
+    """Draw distinct points at random, in the form that an objective receives.
 
-    n: number of points; a domain with fewer gives all that it has.
-    seed: of the generator, from 0.
+    n: number of points; if the domain has fewer, all its points are returned.
+    seed: seed of the generator, from 0.
     """
     rng = np.random.default_rng(seed)
     drawn: dict[Hashable, Point] = {}
@@ -252,9 +252,9 @@ def draw_points(domain: Domain, n: int, seed: int) -> list[Presented]:
 
 
 def mersenne_words(seed: int, count: int) -> IntArray:
-    """Return the first 32-bit words of the Mersenne Twister, which NumPy's legacy generator and torch's share.
+    """Return the first 32-bit words of the Mersenne Twister, which both NumPy's legacy generator and torch use.
 
-    seed: of the generator, 0 to 2^32 - 1.
+    seed: seed of the generator, 0 to 2^32 - 1.
     count: number of words.
     """
     state = np.random.RandomState(seed)
@@ -262,12 +262,12 @@ def mersenne_words(seed: int, count: int) -> IntArray:
 
 
 def bits(text: str) -> tuple[int, ...]:
-    """Return vertices of binary variables."""
+    """Return the vertices of binary variables in a string of 0 and 1."""
     return tuple(int(character) for character in text)
 
 
 def all_bits(n: int) -> IntArray:
-    """Return all rows of n bits, (2^n, n), the first bit the highest.
+    """Return all rows of n bits, (2^n, n), highest bit first.
 
     n: number of bits.
     """
@@ -277,7 +277,7 @@ def all_bits(n: int) -> IntArray:
 def published_seeds(tag: str) -> dict[int, tuple[int, int]]:
     """Return for each configuration 1..25 its instance seed and the seed of its initial points.
 
-    There are five sets of initial points for each of five instances, as the COMBO code draws them: five seeds of
+    There are five sets of initial points for each of five instances, drawn like in the COMBO code: five seeds of
     initial points, then their instance. Both are sorted.
     """
     state = np.random.RandomState(sum(map(ord, tag)))
@@ -294,7 +294,7 @@ def published_initial_seeds(tag: str) -> dict[int, int]:
 def seeds_of_case(tag: str, case: int) -> dict[int, int]:
     """Return the seeds of initial points of an instance, by configuration.
 
-    case: seed of the instance; one of the user's own, not published, gets all 25 sets of initial points.
+    case: seed of the instance; an unpublished instance gets all 25 sets of initial points.
     """
     published = published_seeds(tag)
     own = {config: seed for config, (instance, seed) in published.items() if instance == case}
@@ -302,9 +302,9 @@ def seeds_of_case(tag: str, case: int) -> dict[int, int]:
 
 
 def evaluate_in_chunks(objective: VertexObjective, vertices: IntArray, rows: int) -> Array:
-    """Evaluate an objective some rows at a time, so that its memory stays bounded -> (m,).
+    """Evaluate an objective in chunks of rows, to bound its memory -> (m,).
 
-    objective: a function from vertices (m, d) to values (m,).
+    objective: function from vertices (m, d) to values (m,).
     vertices: points (m, d).
     rows: number of points at a time.
     """
@@ -314,11 +314,11 @@ def evaluate_in_chunks(objective: VertexObjective, vertices: IntArray, rows: int
 
 
 def prove_by_enumeration(problem: SpaceProblem) -> SpaceProblem:
-    """Return the problem with its optimum filled in.
+    """Return the problem with its proved optimum.
 
-    problem: without noise, of at most 100,000 points.
+    problem: problem without noise, of at most 100,000 points.
 
-    Raises DomainError for any other.
+    Raises DomainError for any other problem.
     """
     if problem.noisy:
         raise DomainError(f"{problem.name}: the optimum of a noisy objective cannot be enumerated")
@@ -335,12 +335,12 @@ def prove_by_enumeration(problem: SpaceProblem) -> SpaceProblem:
 
 @dataclass(frozen=True)
 class Relabeling:
-    """The vertex that each vertex seen by an optimizer stands for."""
+    """A mapping from the vertices that an optimizer sees to the vertices of the problem."""
 
     tables: tuple[tuple[int, ...], ...]
 
     def undo(self, seen: IntArray) -> IntArray:
-        """Return own vertices (m, d).
+        """Return vertices of the problem (m, d).
 
         seen: vertices that an optimizer sees, (m, d).
         """
@@ -349,18 +349,18 @@ class Relabeling:
     def apply(self, own: IntArray) -> IntArray:
         """Return the vertices that an optimizer sees, (m, d), the inverse of `undo`.
 
-        own: own vertices (m, d).
+        own: vertices of the problem (m, d).
         """
         return np.stack([np.argsort(t)[own[:, i]] for i, t in enumerate(self.tables)], axis=1)
 
 
 def relabel(problem: SpaceProblem, seed: int) -> SpaceProblem:
-    """Return a problem with every variable's choices permuted, so that an optimum with a pattern helps nobody.
+    """Return a problem with all choices permuted, so that no method profits from an optimum with a pattern.
 
-    seed: of the permutations, from 0.
+    seed: seed of the permutations, from 0.
 
-    Unordered and binary choices are permuted at random; ordered ones (a path) are reversed or not, with equal chance,
-    which is all that keeps their order a path; those of another graph stay. Optimum and the values of the initial
+    Unordered and binary choices are permuted at random; ordered choices (a path) are reversed with probability 1/2,
+    because no other permutation keeps the path; choices of other graphs stay. Optimum and the values of the initial
     points are unchanged. Raises TypeError or ValueError for a seed that is not a non-negative integer.
     """
     rng = np.random.default_rng([check_integer("relabel", seed, 0), 1])
@@ -404,7 +404,7 @@ def attach_optimum(problem: StructuredProblem, point: ObjectivePoint, proof: str
 
 
 def generated_points(domain: Domain, n: int, config: int) -> list[Presented]:
-    """Return the initial points of a problem that published none, those of a configuration by a seed of their own.
+    """Return the initial points of a problem without published points, with a different seed for each configuration.
 
     n: number of points.
     config: 1 to 25.
@@ -417,7 +417,7 @@ def generated_points(domain: Domain, n: int, config: int) -> list[Presented]:
 
 
 def read_variable(name: str, value: Callable[[Any], float]) -> Callable[[ObjectivePoint], float]:
-    """Return an objective of points that is a function of one variable's value."""
+    """Return an objective that is a function of one variable's value."""
     return partial(_value_of, name, value)
 
 

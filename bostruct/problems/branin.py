@@ -19,8 +19,8 @@ GRID_TENTHS = 3 * np.arange(VALUES)  # in tenths
 def branin_at(x1: Array | float, x2: Array | float) -> Array:
     """Evaluate the Branin function, whose minimum is 0.397887, in its own coordinates.
 
-    x1: in [-5, 10], any shape, or a number.
-    x2: in [0, 15], of that shape.
+    x1: numbers in [-5, 10], any shape.
+    x2: numbers in [0, 15], same shape.
     """
     bowl = x2 - 5.1 / (4 * np.pi**2) * x1**2 + 5 / np.pi * x1 - 6
     return bowl**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x1) + 10
@@ -37,8 +37,8 @@ def branin_values(vertices: IntArray) -> Array:
 def branin() -> SpaceProblem:
     """Return the Branin problem: x1 = -5, -4.7, ..., 10 and x2 = 0, 0.3, ..., 15, on path graphs with edge weight 50.
 
-    Initial points: the center, as published, and one random point, which the paper left unseeded; here the
-    configuration seeds it.
+    Initial points are the center, as published, and one random point, which has no seed in the paper; here it is seeded
+    by the configuration.
     """
     problem = SpaceProblem(
         name="branin",

@@ -23,13 +23,13 @@ TAG = "2019ICML_CONTAMINATION"
 SOURCE = "Hu et al. 2010; Baptista and Poloczek, ICML 2018; instances of Oh et al., NeurIPS 2019 (COMBO)"
 SUPPLY_STAGES = 25
 CONTAMINATION_SIMULATIONS = 100
-CONTAMINATION_LIMIT = 0.1  # U: largest contaminated fraction that is acceptable
-RISK = 0.05  # epsilon: how often it may be exceeded
-PREVENTION_COST = 1.0  # of prevention at one stage
+CONTAMINATION_LIMIT = 0.1  # U: largest acceptable contaminated fraction
+RISK = 0.05  # epsilon: acceptable frequency of exceeding it
+PREVENTION_COST = 1.0  # cost of prevention at one stage
 ENUMERATED_STAGES = 12
 CONTAMINATION_CHUNK = 4096
 
-# Full enumeration of the 2^25 points, for each of the published lambdas; one of the minimizers.
+# Minimizer and minima for the published lambdas, by enumeration of all 2^25 points.
 OPTIMA = {
     758: ("1101101101101101110111010", {0.0: 21.35, 1e-4: 21.3517, 1e-2: 21.52}),
     1203: ("1101011011101101011010100", {0.0: 21.18, 1e-4: 21.1815, 1e-2: 21.33}),
@@ -41,11 +41,11 @@ OPTIMA = {
 
 @dataclass(frozen=True, eq=False)
 class Contamination:
-    """Cost of prevention plus how much oftener than allowed the limit is exceeded, summed over the stages.
+    """Cost of prevention plus the excess frequency of exceeding the limit, summed over the stages.
 
-    initial: (s,), contaminated fraction before the first stage, in s simulations.
-    spread: (stages, s), the rates of contamination without prevention.
-    cure: (stages, s), the rates of restoration with prevention.
+    initial: contaminated fraction before the first stage in s simulations (s,).
+    spread: rates of contamination without prevention (stages, s).
+    cure: rates of restoration with prevention (stages, s).
     """
 
     initial: Array
@@ -73,7 +73,7 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
     """Return the problem of choosing which stages of a supply chain to protect, `stages` binary variables.
 
     case: seed of the instance, 0 to 2^32 - 1; published are 758, 1203, 2539, 6031 and 7596.
-    strength: lambda, the price of each protected stage on top of its cost, from 0; published are 0, 1e-4 and 1e-2.
+    strength: lambda, the penalty of each protected stage on top of its cost, from 0; published are 0, 1e-4 and 1e-2.
     stages: number of stages, 1 to 1000.
 
     Raises TypeError or ValueError.
@@ -101,7 +101,7 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
 
 
 def _draw_rates(case: int, stages: int) -> tuple[Array, Array, Array]:
-    """Draw Z_0, Lambda and Gamma, each from the generator afresh, so that they share its stream, as published."""
+    """Draw Z_0, Lambda and Gamma, each with a restarted generator, so that they share its stream, as published."""
     shapes = (
         (1, 30, (CONTAMINATION_SIMULATIONS,)),
         (1, 17 / 3, (stages, CONTAMINATION_SIMULATIONS)),

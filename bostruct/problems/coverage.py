@@ -1,4 +1,4 @@
-"""The maximum coverage problem: few nodes of a graph that are next to much of its weight."""
+"""The maximum coverage problem: few nodes of a graph that cover much of its weight."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bostruct.domains.space.space import Space
 from bostruct.domains.space.subset import Subset
 from bostruct.problems.base import StructuredProblem, attach_optimum, read_variable
 
-RADIUS, AT_NODES = 0.17, 60  # distance of an edge in the unit square, and of how many nodes; it scales with others
-MOST_PROVED = (60, 5)  # nodes, and chosen ones, for which branch and bound takes 0.2 s
+RADIUS, AT_NODES = 0.17, 60  # maximum length of an edge in the unit square for 60 nodes; it scales with their number
+MOST_PROVED = (60, 5)  # numbers of nodes and of chosen nodes, for which branch and bound takes 0.2 s
 
 
 def max_coverage(n: int = 60, chosen: int = 5, seed: int = 0) -> StructuredProblem:
-    """Return a maximum coverage problem: minimize minus the weight of all nodes that are chosen or next to one.
+    """Return a maximum coverage problem: minimize minus the weight of all chosen nodes and their neighbors.
 
-    Nodes are random points of the unit square with random weights. Edges join those that are near, and a path joins
-    what is still apart. Points are subsets of the nodes, and know the graph.
+    Nodes are random points of the unit square with random weights. Edges join near nodes, and a path joins the
+    connected components. Points are subsets of the nodes, in a variable with the graph.
 
-    n: nodes, 2 to 1000.
-    chosen: nodes of a subset, 1 to n - 1.
-    seed: of nodes and weights, from 0.
+    n: number of nodes, 2 to 1000.
+    chosen: number of nodes of a subset, 1 to n - 1.
+    seed: seed of nodes and weights, from 0.
 
     The optimum is proved up to 5 of 60 nodes by branch and bound. Raises TypeError, ValueError. Source: Nemhauser,
     Wolsey and Fisher 1978.
@@ -58,12 +58,12 @@ def _miss_weight(near: list[frozenset[int]], weights: Array, nodes: tuple[int, .
 def find_best_cover(near: np.ndarray, weights: Array, chosen: int) -> tuple[int, ...]:
     """Return nodes that cover the greatest weight, sorted, by branch and bound.
 
-    near: whether the node of the row covers that of the column (n, n).
-    weights: of the nodes, from 0 (n,).
+    near: whether the row's node covers the column's node (n, n).
+    weights: weights of the nodes, from 0 (n,).
     chosen: number of nodes to return, 1 to n.
 
-    What r more nodes add is at most the sum of the r greatest gains, for the weight covered is submodular. Source:
-    Nemhauser, Wolsey and Fisher 1978.
+    The gain of r more nodes is at most the sum of the r largest gains, because the covered weight is submodular.
+    Source: Nemhauser, Wolsey and Fisher 1978.
     """
     best: tuple[float, tuple[int, ...]] = (-math.inf, ())
 

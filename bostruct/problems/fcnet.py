@@ -1,4 +1,4 @@
-"""FC-Net: perceptrons of two layers and how they are trained, on four regression sets; a table of all 62,208."""
+"""FC-Net: perceptrons of two layers and their training settings on four regression sets; a table of all 62,208."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from bostruct.problems.tabular import BROKEN_NPZ, read_arrays, with_noise
 
 SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimization)"
 FCNET_DATA_SETS = ("protein_structure", "naval_propulsion", "slice_localization", "parkinsons_telemonitoring")
-NETWORK_VARIABLES = ("activation_fn_1", "n_units_1", "activation_fn_2", "n_units_2")  # the rest is how it is trained
+NETWORK_VARIABLES = ("activation_fn_1", "n_units_1", "activation_fn_2", "n_units_2")  # the rest are training settings
 N_INITIAL = 10
 
 
 @dataclass(frozen=True, eq=False)
 class FCNetError:
-    """Log10 of the error of one training, drawn by `seed` and the configuration alone; without a seed their mean.
+    """Log10 of the error of one training, drawn by only `seed` and the configuration; without a seed, the mean.
 
-    table: log10 errors, an axis a variable, the last the trainings.
+    table: log10 errors, with an axis for each variable and a last axis for the trainings.
     seed: an integer from 0, or None for the mean over trainings.
     """
 
@@ -58,7 +58,7 @@ class FCNetError:
 
 @dataclass(frozen=True, eq=False)
 class JointFCNetError:
-    """The error of a joint point: of a perceptron and the other variables of its training."""
+    """The error of a joint point: a perceptron and the other variables of its training."""
 
     trained: FCNetError
     networks: TableDomain
@@ -77,10 +77,11 @@ def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = N
 
     Configurations that diverge reach 7.
 
-    file: an .npz with an array of errors for each of the data sets, an axis a variable, the last the trainings; and
-    ``space``, JSON: [[name, values], ...] in the order of the axes; or an official HDF5 file, or the folder of them.
+    file: an .npz with an array of errors for each data set, with an axis for each variable and a last axis for the
+        trainings, and ``space``, JSON: [[name, values], ...] in the order of the axes; or an official HDF5 file, or
+        the folder of such files.
     data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring".
-    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
+    noise_seed: seed that draws one of the trainings; None for their mean.
 
     Raises ValueError, MissingExtra for HDF5 without h5py.
     """
@@ -104,11 +105,11 @@ def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = N
 def fcnet_joint(file: str, data: str = "protein_structure", noise_seed: int | None = None) -> ArchitectureProblem:
     """Return `fcnet` over points of two parts: ``network``, an `Architecture`, and ``training``, the other five.
 
-    Values are those of `fcnet`.
+    Values are the same as in `fcnet`.
 
-    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
+    noise_seed: seed that draws one of the trainings; None for their mean.
 
-    Raises ValueError, also if the file's networks are not those of FC-Net; MissingExtra for HDF5 without h5py.
+    Raises ValueError, also if the file's networks are not the networks of FC-Net; MissingExtra for HDF5 without h5py.
     """
     space, table = _load_table(file, data)
     listed = list(space.variables)
@@ -167,7 +168,7 @@ def _space(file: str) -> Space:
 
 
 def _space_of(file: str, listed: Iterable[tuple[str, Sequence[object]]]) -> Space:
-    """Return the space of the variables, ordered if the values are numbers, not where they are texts."""
+    """Return the space of the variables, ordered if the values are numbers, unordered if they are strings."""
     listed = [(name, list(values)) for name, values in listed]
     names = [name for name, _ in listed]
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:

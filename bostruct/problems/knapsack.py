@@ -1,4 +1,4 @@
-"""Knapsack problems: which items to pack, under a limit on their weight, or with their weight as a second objective."""
+"""Knapsack problems: items to pack, under a constraint on their weight, or with their weight as a second objective."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from bostruct.goals.declared import declare_goals
 from bostruct.problems.base import ObjectivePoint, StructuredProblem
 
 MOST_WEIGHT, CORRELATION = 100, 10  # weights are 1 to 100, values differ from them by at most 10
-LOAD = 0.35  # the share of the items' weight that the knapsack holds
+LOAD = 0.35  # capacity of the knapsack as a share of the items' total weight
 MOST_ITEMS = 1000
-MOST_WORTH = 100  # of values and weights
-PAIRS = 0.1  # share of pairs of items that are worth more together
+MOST_WORTH = 100  # maximum of values and weights
+PAIRS = 0.1  # share of pairs of items with additional value
 
 
 def knapsack(n: int = 40, seed: int = 0) -> StructuredProblem:
-    """Return a 0/1 knapsack problem, weakly correlated: minimize minus the value of the items that are packed.
+    """Return a 0/1 knapsack problem, weakly correlated: minimize minus the value of the packed items.
 
-    The weight is measured, and limited to 35% of that of all items; about one random point of 20 keeps the limit.
+    The weight is measured, and limited to 35% of the total weight; about one random point of 20 is feasible.
 
-    n: items, 1 to 1000.
-    seed: of values and weights, from 0.
+    n: number of items, 1 to 1000.
+    seed: seed of values and weights, from 0.
 
     The optimum is proved by dynamic programming. Raises TypeError, ValueError. Source: Pisinger 2005.
     """
@@ -50,11 +50,11 @@ def knapsack(n: int = 40, seed: int = 0) -> StructuredProblem:
 def biknapsack(n: int = 30, seed: int = 0) -> StructuredProblem:
     """Return a knapsack problem of two objectives: minimize minus the value of the items, and their weight.
 
-    Values and weights are 1 to 100, and a tenth of the pairs of items are worth 1 to 100 more together. The hypervolume
-    counts up to no value and the weight of all items.
+    Values and weights are 1 to 100, and a tenth of the pairs of items have an additional value of 1 to 100. The
+    reference point of the hypervolume is no value and the weight of all items.
 
-    n: items, 1 to 1000.
-    seed: of values and weights, from 0.
+    n: number of items, 1 to 1000.
+    seed: seed of values and weights, from 0.
 
     Raises TypeError, ValueError. Source: Gallo, Hammer and Simeone 1980, for the pairs.
     """
@@ -74,12 +74,12 @@ def biknapsack(n: int = 30, seed: int = 0) -> StructuredProblem:
 
 
 def item_space(n: int) -> Space:
-    """Return the space of the subsets of items, a bit for each."""
+    """Return the space of the subsets of items, with a bit for each item."""
     return Space({f"i{i}": bool for i in range(n)})
 
 
 def read_items(point: ObjectivePoint) -> np.ndarray:
-    """Return which items a point packs, as truth values (n,)."""
+    """Return the packed items of a point, as a boolean mask (n,)."""
     return np.array([point[f"i{i}"] for i in range(len(point))], dtype=bool)
 
 
@@ -89,13 +89,13 @@ def _measure_packing(values: IntArray, weights: IntArray, point: ObjectivePoint)
 
 
 def find_best_packing(values: IntArray, weights: IntArray, capacity: int) -> np.ndarray:
-    """Return which items have the greatest value within a weight, as truth values (n,), by dynamic programming.
+    """Return the items of largest value within a capacity, as a boolean mask (n,), by dynamic programming.
 
-    values: of the items, from 0 (n,).
-    weights: from 1 (n,).
-    capacity: the most weight, from 0.
+    values: values of the items, from 0 (n,).
+    weights: weights of the items, from 1 (n,).
+    capacity: maximum weight, from 0.
     """
-    best = np.zeros(capacity + 1, dtype=np.int64)  # value of the items so far, by the most weight
+    best = np.zeros(capacity + 1, dtype=np.int64)  # largest value of the items so far, by maximum weight
     taken = np.zeros((len(values), capacity + 1), dtype=bool)
     for i, (value, weight) in enumerate(zip(values.tolist(), weights.tolist(), strict=True)):
         if weight > capacity:

@@ -1,12 +1,12 @@
-"""A landscape over architectures to search without training: a documented formula in place of a test error.
+"""A landscape over architectures to search without training: a documented formula instead of a test error.
 
-The value reads like an error in percent: a floor, and terms that are 0 if one thing is right and grow, smoothly and
-mostly to a limit, as it goes wrong. No term can be mended alone. Depth lowers the bias but makes training hard, unless
-skips shorten the path of the gradient; skips cost connectivity beyond a best share of them; width, kernels and early
-resolution buy fit with arithmetic, which has a price of its own. `terms` gives the parts by name.
+The value resembles an error in percent: a floor, and terms that are 0 if one property is optimal and increase, smoothly
+and mostly up to a limit, as it deviates. Terms cannot be improved independently. Depth lowers the bias but makes
+training hard, unless skips shorten the path of the gradient; too many skips are penalized; width, kernels and early
+resolution improve the fit but increase the arithmetic, which has its own term. `terms` returns the terms by name.
 
-"Along a random path" means: from the input on, each time to a child drawn uniformly; all sums over such paths are exact
-expectations. Sums are exactly rounded, so that isomorphic architectures have one value to the last bit.
+A random path leads from the input, each time to a child drawn uniformly; all sums along random paths are exact
+expectations. Sums are exactly rounded, so that isomorphic architectures have the same value to the last bit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from bostruct.problems.base import ArchitectureProblem
 
 SOURCE = "bostruct: synthetic, no training behind it"
 FLOOR = 4.0
-SHORTCUT = 0.5  # of the obstacle that a layer is to the gradient, if it has a residual connection
-BEST_EXTRA_EDGES = 0.3  # a processing layer, beyond those that a tree needs
+SHORTCUT = 0.5  # factor of a layer's obstacle to the gradient, if it has a residual connection
+BEST_EXTRA_EDGES = 0.3  # best number of edges per processing layer, in addition to a tree
 INPUT_SIDE = 32  # pixels
 N_INITIAL = 10
 
@@ -38,9 +38,9 @@ LandscapeTerms = dict[str, float]
 class Landscape:
     """The value of an architecture under one of the formulas below, plus noise.
 
-    terms: of an architecture, each at least 0.
-    noise_sd: standard deviation of a normal that is a function of the architecture and of `seed` alone, so that
-        evaluating again gives the same value; 0 for none.
+    terms: function from an architecture to its terms, each at least 0.
+    noise_sd: standard deviation of normal noise that is a function of only the architecture and `seed`, so that
+        repeated evaluations give the same value; 0 for no noise.
     seed: an integer from 0.
     """
 
@@ -63,7 +63,7 @@ class Landscape:
 def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> ArchitectureProblem:
     """Return the problem of the landscape over `cnn_domain()` or `mlp_domain()`, to be minimized.
 
-    noise_sd: standard deviation, at least 0; between good architectures values differ by about 1.
+    noise_sd: standard deviation, at least 0; values of good architectures differ by about 1.
 
     Raises TypeError or ValueError.
     """
@@ -84,12 +84,14 @@ def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> Archit
 def cnn_terms(x: Architecture) -> LandscapeTerms:
     """Return the terms of the landscape of a convolutional network.
 
-    bias: too few learned layers (convolution or fully connected 1, residual block 2) along a random path. training: too
-    many of them on the easiest path through a learned layer, on average, a residual block counting `SHORTCUT`.
-    context: receptive field, along a random path, too small for the image. resolution: image halved more or less often
-    than 4 times before it is collapsed. width: units of each convolution away from 32, twice as many after each
-    halving. dense: more or less than one fully connected layer along a random path. connectivity: see `_connectivity`.
-    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26.
+    - bias: too few learned layers (convolution or fully connected 1, residual block 2) along a random path.
+    - training: too many of them on the easiest path through a learned layer, on average; a residual block counts as
+      `SHORTCUT`.
+    - context: receptive field, along a random path, too small for the image.
+    - resolution: image halved more or less often than 4 times before it is collapsed.
+    - width: units of each convolution away from 32, twice as many after each halving.
+    - dense: more or less than one fully connected layer along a random path.
+    - connectivity: see `_connectivity`. latency: more than 28 layers. cost: multiplications (`_cnn_cost`) above 2^26.
 
     Raises PointError for another family.
     """
@@ -132,16 +134,17 @@ def cnn_terms(x: Architecture) -> LandscapeTerms:
 def _check_family(x: Architecture, *, image: bool) -> None:
     if x.family.image != image:
         kind = "a convolutional network" if image else "a perceptron"
-        raise PointError(f"expected {kind}, got one of the family {x.family.name}")
+        raise PointError(f"expected {kind}, got a network of the family {x.family.name}")
 
 
 def mlp_terms(x: Architecture) -> LandscapeTerms:
     """Return the terms of the landscape of a perceptron.
 
-    bias: too few activation layers along a random path. training: too many on the easiest path through one, on average,
-    a saturating one counting twice. width: units away from a funnel, 256 after the input narrowing to 32 before the
-    output, by hops. variety: share of saturating layers away from a quarter. connectivity: see `_connectivity`.
-    latency: more than 16 layers. cost: weights beyond 2^17.
+    - bias: too few activation layers along a random path.
+    - training: too many of them on the easiest path through one, on average; a saturating layer counts twice.
+    - width: units away from a funnel, 256 after the input narrowing to 32 before the output, by hops.
+    - variety: share of saturating layers away from a quarter.
+    - connectivity: see `_connectivity`. latency: more than 16 layers. cost: weights above 2^17.
 
     Raises PointError for another family.
     """
@@ -174,14 +177,14 @@ FORMULAS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[],
 
 
 def _connectivity(x: Architecture) -> float:
-    """Return the term of edges beyond those of a chain, a processing layer, away from `BEST_EXTRA_EDGES`."""
+    """Return the term of the deviation of extra edges per processing layer from `BEST_EXTRA_EDGES`."""
     processing = sum(x.family.by_name[layer.label].role == "processing" for layer in x.layers)
     extra = (len(x.edges) - len(x) + 1) / max(processing, 1)
     return _well(8.0, extra - BEST_EXTRA_EDGES, 0.25)
 
 
 def _cnn_cost(x: Architecture, entering: Sequence[float]) -> float:
-    """Return log2 of multiplications an image: mass times kernel area, times the pixels that are left."""
+    """Return log2 of the multiplications per image: mass times kernel area, times the remaining pixels."""
     products = [
         mass * _kernel_size(layer.label) ** 2 * (1 + layer.label.startswith("res")) * _pixels(x, u, entering[u])
         for u, (layer, mass) in enumerate(zip(x.layers, x.masses, strict=True))
@@ -196,7 +199,7 @@ def _pixels(x: Architecture, u: int, halvings: float) -> float:
 
 
 def _kernel_size(label: str) -> int:
-    """Return the kernel size of a label: 3, 5 for ``conv3``, ``res5`` ...; 2 for a pool; 1 for all others."""
+    """Return the kernel size of a label: 3, 5 for ``conv3``, ``res5`` ...; 2 for a pool; 1 for all other labels."""
     return int(label[-1]) if label[-1].isdigit() else 2 if label.endswith("pool") else 1
 
 
@@ -209,7 +212,7 @@ def _along_random_path(x: Architecture, own: Sequence[float]) -> float:
 
 
 def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
-    """Return the least sum of a layer's own value along any path through it, averaged over layers where it is not 0."""
+    """Return the mean, over layers with nonzero value, of the smallest sum of values along a path through the layer."""
     behind, ahead = [0.0] * len(x), [0.0] * len(x)
     for v in range(1, len(x)):
         behind[v] = min(behind[u] + own[u] for u in x.parents[v])
@@ -219,12 +222,12 @@ def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
 
 
 def _mean_or_zero(values: Sequence[float]) -> float:
-    """Return the mean of some numbers, 0 if there are none."""
+    """Return the mean of some numbers; 0 if there are no numbers."""
     return math.fsum(values) / len(values) if values else 0.0
 
 
 def _well(depth: float, deviation: float, width: float) -> float:
-    """Return a well: 0 at no deviation, half of `depth` at `width`, at most `depth`."""
+    """Return a bounded penalty: 0 without deviation, half of `depth` at `width`, at most `depth`."""
     return depth * deviation**2 / (deviation**2 + width**2)
 
 

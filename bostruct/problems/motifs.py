@@ -1,4 +1,4 @@
-"""Hidden motifs: sequences of letters that are to have two words anywhere."""
+"""Hidden motifs: sequences of letters that should contain two words anywhere."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bostruct.problems.base import StructuredProblem, read_variable
 
 LETTERS, LENGTHS = "ABCDEFGH", (10, 30)
 MOTIF_LENGTH, N_MOTIFS = 4, 2
-FREE_LENGTH, PRICE = 16, 0.01  # letters without a price, and the price of each beyond
+FREE_LENGTH, PRICE = 16, 0.01  # number of letters without penalty, and the penalty of each further letter
 
 
 def motifs(seed: int = 0) -> StructuredProblem:
-    """Return a problem over sequences of 10 to 30 letters of 8, which are to have two hidden motifs of four letters.
+    """Return a problem over sequences of 10 to 30 letters of 8, which should contain two hidden motifs of four letters.
 
-    The value is minus the mean of the motifs' shares, plus 0.01 for each letter beyond 16. The share of a motif is that
-    of its letters which are met at the place of the sequence where most are.
+    The value is minus the mean of the motifs' shares, plus 0.01 for each letter after the 16th. The share of a motif is
+    the largest share of its letters that match the sequence at one position.
 
-    seed: of the motifs, from 0.
+    seed: seed of the motifs, from 0.
 
-    The optimum is -1, both motifs one after the other. Raises TypeError, ValueError. Source: our own, after the motifs
-    of Stanton et al. 2024.
+    The optimum is -1, both motifs in sequence. Raises TypeError, ValueError. Source: bostruct, after the motifs of
+    Stanton et al. 2024.
     """
     rng = np.random.default_rng([check_integer("seed", seed, 0), 32])
     hidden = np.array([rng.permutation(len(LETTERS))[:MOTIF_LENGTH] for _ in range(N_MOTIFS)])

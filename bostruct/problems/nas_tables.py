@@ -30,7 +30,7 @@ TRANSNAS_SOURCE = "Duan et al., CVPR 2021 (TransNAS-Bench-101)"
 MACRO_SOURCE = "Su et al., CVPR 2021 (NAS-Bench-Macro)"
 N_INITIAL = 10
 UPPER_TRIANGLE = np.triu_indices(7, 1)
-BEST_POSSIBLE = {  # of each task's metric; the value is how far below it a network is
+BEST_POSSIBLE = {  # best possible metric of each task, minus which the metric of a network is its value
     "class_scene": 100.0,
     "class_object": 100.0,
     "autoencoder": 1.0,
@@ -56,7 +56,7 @@ def nasbench101(file: str) -> ArchitectureProblem:
     edges, inner = adjacency[:, *UPPER_TRIANGLE], ops[:, 1:6]
     check_codes(file, "adjacency", edges, 0, (2,) * edges.shape[1])
     check_codes(file, "ops", inner, 2, (3,) * inner.shape[1])
-    codes = np.concatenate([edges.astype(np.int64), inner.astype(np.int64) - 2], axis=1)  # unsigned ones would wrap
+    codes = np.concatenate([edges.astype(np.int64), inner.astype(np.int64) - 2], axis=1)  # unsigned codes would wrap
     return _problem(f"nasbench101:file={file}", file, "nasbench101", codes, 100.0 - arrays["val_acc"], NB101_SOURCE)
 
 
@@ -66,10 +66,10 @@ def nasbench201(file: str, data: str = "cifar100", noise_seed: int | None = None
     `reported` is the mean test error.
 
     file: an .npz with ``edges`` (n, 6), and for each data set (c10, c100, in16) ``_val_200ep`` (n, seeds), NaN if a
-    seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent; or the official folder or file of
-    NATS-Bench or NAS-Bench-201, as `official.read_nats` reads it.
+        seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent; or the official folder or file of
+        NATS-Bench or NAS-Bench-201, see `official.read_nats`.
     data: "cifar10", "cifar100" or "imagenet16-120".
-    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
+    noise_seed: seed that draws one of the trainings; None for their mean.
 
     Isomorphic cells are one point: its value is the mean over the cells of their means over seeds. Raises ValueError.
     """
@@ -103,7 +103,7 @@ def nasbench201(file: str, data: str = "cifar100", noise_seed: int | None = None
 
 
 def transnas_macro(file: str, task: str = "class_scene") -> ArchitectureProblem:
-    """Return the problem of TransNAS-Bench-101's macro space: how far networks are below the best of a metric.
+    """Return the problem of TransNAS-Bench-101's macro space: the best possible metric minus the network's metric.
 
     file: an .npz with ``arch`` (n, 6), 0 for no module, and ``val_metric`` (n, 7), a column for each task.
 
@@ -133,11 +133,11 @@ def transnas_micro(file: str) -> ArchitectureProblem:
 def nasbench_macro(file: str, noise_seed: int | None = None) -> ArchitectureProblem:
     """Return the problem of NAS-Bench-Macro: test error in percent on CIFAR-10 of chains of eight blocks.
 
-    Nobody published validation errors.
+    Validation errors are not published.
 
     file: an .npz with ``arch`` (n, 8): 0 identity, 1 MBConv 3 x 3, 2 MBConv 5 x 5, and ``test_acc`` (n, trainings) in
-    percent; or the official JSON file.
-    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
+        percent; or the official JSON file.
+    noise_seed: seed that draws one of the trainings; None for their mean.
 
     Isomorphic networks are one point, and have the same trainings in the table. Raises ValueError.
     """

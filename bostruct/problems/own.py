@@ -1,4 +1,4 @@
-"""A problem of the user's own, in the form in which benchmark problems are compared."""
+"""Custom problems of users, in the form in which benchmark problems are compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Declared, Direction, declare_goals, read_reference
 from bostruct.problems.base import ArchitectureProblem, SpaceProblem, StructuredProblem, draw_points
 
-N_INITIAL = 10  # shared points of a seed, unless the user says otherwise
+N_INITIAL = 10  # default number of initial points of all runs of a seed
 OPTIONS = ("direction", "directions", "constraints", "optimum", "initial", "reference", "noise_free")
 EXPECTED = (
     "a bostruct.Problem, a pair (objective, space), an object with objective and space, or a function without "
@@ -33,21 +33,21 @@ class Problem:
     space : Space, dict, or Domain
         The search space. A dict of variables becomes a `Space`.
     name : str, optional
-        The name in tables and files. By default that of the objective.
+        The name in tables and files. By default the objective's name.
     direction : {"minimize", "maximize"}, default "minimize"
         The direction of a single objective.
     directions : sequence of {"minimize", "maximize"}, optional
         One direction for each of several objectives. Runs are compared by hypervolume.
     constraints : dict, optional
-        Limits on measured quantities, as of `Study`. Runs are compared by the best feasible value.
+        Bounds of measured quantities, see `Study`. Runs are compared by the best feasible value.
     optimum : float, optional
         The best possible value, without noise.
     initial : int, list, or callable, default 10
         The initial points of every run of a seed: a number of random points, at least 0; a list of points; or a
         function from a seed to a list of points.
     reference : sequence of float, optional
-        The reference point of the hypervolume, one number for each objective. By default the worst values of the front
-        of all runs, moved outward by a tenth of their range.
+        The reference point of the hypervolume, one number for each objective. By default the worst values of the Pareto
+        front of all runs, moved outward by a tenth of their range.
     noise_free : callable, optional
         Returns the value of a point without noise, by which runs are compared.
 
@@ -60,7 +60,7 @@ class Problem:
     source = "your own"
     optimum_source = "as given"
     best_known = None
-    configs = ()  # seeds have initial points of their own
+    configs = ()  # each seed has its own initial points
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Problem:
         self.initial = initial
         if isinstance(initial, bool | str | Mapping) or not (isinstance(initial, int | Sequence) or callable(initial)):
             raise TypeError(
-                f"initial: expected a number of points, a list of points or a function from a seed to one, "
+                f"initial: expected a number of points, a list of points or a function from a seed to a list, "
                 f"got {short_repr(initial)}"
             )
         if isinstance(initial, int):
@@ -135,11 +135,11 @@ AnyProblem = SpaceProblem | ArchitectureProblem | StructuredProblem | Problem
 
 
 def as_problem(argument: str, given: object, name: str | None = None) -> AnyProblem:
-    """Return a problem of what a user gives for one.
+    """Return the problem of a user's object.
 
-    name: that a problem of the user's own gets; None for the name it has.
+    name: name for a custom problem; None for its own name.
 
-    Raises ValueError for anything else, and for a function that fails.
+    Raises ValueError if the object is not a problem, or if a function fails.
     """
     if callable(given) and (isinstance(given, type) or not _is_problem(given)) and _takes_nothing(given):
         try:
@@ -177,7 +177,7 @@ def _is_problem(given: object) -> bool:
 def _takes_nothing(function: Callable[..., object]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of some built-in functions
+    except (TypeError, ValueError):  # raised for some built-in functions
         return False
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return all(one.default is not one.empty or one.kind in variadic for one in parameters)

@@ -1,4 +1,4 @@
-"""Pest control: at each of 25 stages nothing, or one of four pesticides. Noisy."""
+"""Pest control: at each of 25 stages nothing or one of four pesticides; noisy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TAG = "2019ICML_PESTCONTROL"
 SOURCE = "Oh et al., NeurIPS 2019 (COMBO)"
 PEST_STAGES = 25
 PEST_SIMULATIONS = 100
-PEST_LIMIT = 0.1  # U: largest fraction of products with pests that is acceptable
+PEST_LIMIT = 0.1  # U: largest acceptable fraction of products with pests
 PESTICIDE_PRICES = (1.0, 0.8, 0.7, 0.5)
-DISCOUNT = (0.2, 0.3, 0.3, 0.0)  # largest, if the pesticide is used at all stages
-EFFECT = (2 / 7, 3 / 7, 3 / 7, 5 / 7)  # second parameter of its Beta at first: the smaller, the stronger
-TOLERANCE = (1 / 7, 2.5 / 7, 2 / 7, 0.5 / 7)  # by how much that would grow if it were used at all stages
-AnyGenerator: TypeAlias = np.random.Generator | np.random.RandomState  # the legacy one drew the published values
+DISCOUNT = (0.2, 0.3, 0.3, 0.0)  # largest discount, if the pesticide is used at all stages
+EFFECT = (2 / 7, 3 / 7, 3 / 7, 5 / 7)  # initial second parameter of the Beta distribution: smaller is stronger
+TOLERANCE = (1 / 7, 2.5 / 7, 2 / 7, 0.5 / 7)  # increase of that parameter if the pesticide is used at all stages
+AnyGenerator: TypeAlias = np.random.Generator | np.random.RandomState  # the published values are from RandomState
 GRAPHS = {"complete": Categorical, "path": Ordinal}
 
 
@@ -30,8 +30,8 @@ GRAPHS = {"complete": Categorical, "path": Ordinal}
 class PestControl:
     """Price of the pesticides plus the share of simulations above the limit, summed over the stages.
 
-    The noise of a point is a function of it and of `seed` alone, so that an interrupted run and its workers see what
-    an uninterrupted one sees; evaluating a point again under the same seed gives the same value.
+    The noise is a function of only the point and `seed`, so interrupted runs and runs with workers observe the same
+    values as uninterrupted runs; evaluating a point again with the same seed gives the same value.
 
     seed: an integer from 0.
     """
@@ -45,7 +45,7 @@ class PestControl:
 def simulate(row: IntArray, rng: AnyGenerator, n_simulations: int = PEST_SIMULATIONS) -> float:
     """Return one noisy value.
 
-    row: (25,) of 0 (nothing) to 4.
+    row: actions (25,), from 0 (nothing) to 4.
     """
     fraction = rng.beta(1, 30, size=n_simulations)
     effect = list(EFFECT)
@@ -66,7 +66,7 @@ def simulate(row: IntArray, rng: AnyGenerator, n_simulations: int = PEST_SIMULAT
 
 
 def mean_value(vertices: IntArray, n_simulations: int) -> Array:
-    """Estimate the objective's mean over the noise (m,) from one fixed stream of simulations.
+    """Estimate the mean of the objective over the noise (m,) from one fixed stream of simulations.
 
     vertices: points (m, 25).
     """
@@ -74,9 +74,9 @@ def mean_value(vertices: IntArray, n_simulations: int) -> Array:
 
 
 def pest(graph: str = "complete", noise_seed: int = 0) -> SpaceProblem:
-    """Return the problem of choosing what to spray at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
+    """Return the problem of choosing an action at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
 
-    noise_seed: of the noise, an integer from 0.
+    noise_seed: seed of the noise, from 0.
 
     Raises TypeError or ValueError.
     """

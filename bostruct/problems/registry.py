@@ -1,6 +1,6 @@
 """Problems by name: `contamination`, or with parameters `contamination:case=758,lambda=0.01,relabel=3`.
 
-Also `module:name` of a problem of the user's own, and problems that installed packages bring.
+Also custom problems, `module:name`, and problems of installed packages.
 """
 
 from __future__ import annotations
@@ -71,19 +71,19 @@ def load(spec: str) -> AnyProblem:
         return problem
     if not isinstance(problem, SpaceProblem):
         raise ValueError(
-            f"{name}: relabel={given[RELABEL]}: relabel permutes choices, of the problems that `bostruct problems` "
-            f"lists under Choices"
+            f"{name}: relabel={given[RELABEL]}: relabel permutes choices; it supports the problems that "
+            f"`bostruct problems` lists under Choices"
         )
     return relabel(problem, _parse_value(name, ProblemParameter(RELABEL, RELABEL, int, ""), given[RELABEL]))
 
 
 def is_own(spec: str) -> bool:
-    """Return whether a specification is ``module:name`` of a problem of the user's own."""
+    """Return whether a specification is ``module:name`` of a custom problem."""
     return spec.partition(":")[0] not in ENTRIES and plugins.is_reference(spec)
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:
-    """Split a specification into the name and the parameters, as text.
+    """Split a specification into the name and the parameters, as strings.
 
     Raises TypeError or ValueError.
     """
@@ -97,7 +97,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
         end = "" if str(error).endswith("?") else "."
         raise ValueError(f"{error}{end} A problem of your own is module:name or file.py:name") from None
     if name not in ENTRIES:
-        raise ValueError(f"problem: {name}, which an installed package brings, takes no parameters; got {rest!r}")
+        raise ValueError(f"problem: {name}, from an installed package, takes no parameters; got {rest!r}")
     allowed = [*(parameter.name for parameter in ENTRIES[name].parameters), RELABEL]
     renamed = {parameter.old: parameter.name for parameter in ENTRIES[name].parameters if parameter.old}
     given: dict[str, str] = {}
@@ -127,7 +127,7 @@ def _parse_value(name: str, parameter: ProblemParameter, text: str) -> Any:
 
 
 def old_name(name: str) -> str:
-    """Return the name that a problem had before its parameters were renamed, as files may hold it."""
+    """Return the name of a problem before its parameters were renamed, which old files may contain."""
     for parameter in ENTRIES.get(name.partition(":")[0], ENTRIES["branin"]).parameters:
         if parameter.old:
             name = name.replace(f"{parameter.name}=", f"{parameter.old}=")
@@ -316,7 +316,7 @@ ENTRIES: dict[str, ProblemEntry] = {
     "fcnet-joint": ProblemEntry(
         "bostruct.problems.fcnet",
         "fcnet_joint",
-        "as fcnet, a perceptron and how it is trained being parts of a point",
+        "like fcnet, with the perceptron and its training as parts of a point",
         FCNET_PARAMETERS,
         ARCHITECTURES,
     ),
@@ -337,7 +337,7 @@ ENTRIES: dict[str, ProblemEntry] = {
     "qap": ProblemEntry(
         "bostruct.problems.orders",
         "qap",
-        "quadratic assignment: which facility stands in which place, or a file of QAPLIB",
+        "quadratic assignment: the location of each facility, or a file of QAPLIB",
         (_size("size", 12), SEED, OPTIONAL_FILE),
         STRUCTURES,
     ),
@@ -351,7 +351,7 @@ ENTRIES: dict[str, ProblemEntry] = {
     "sop": ProblemEntry(
         "bostruct.problems.orders",
         "sop",
-        "sequential ordering from a .sop file: the shortest path that keeps precedences",
+        "sequential ordering from a .sop file: the shortest path that satisfies precedences",
         (FILE,),
         STRUCTURES,
     ),
@@ -365,12 +365,12 @@ ENTRIES: dict[str, ProblemEntry] = {
     "coverage": ProblemEntry(
         "bostruct.problems.coverage",
         "max_coverage",
-        "few nodes of a graph that are next to much of its weight",
+        "few nodes of a graph that cover much of its weight",
         (_size("nodes", 60), ProblemParameter("chosen", "chosen", int, "5"), SEED),
         STRUCTURES,
     ),
     "motifs": ProblemEntry(
-        "bostruct.problems.motifs", "motifs", "sequences that are to have two hidden words", (SEED,), STRUCTURES
+        "bostruct.problems.motifs", "motifs", "sequences that should contain two hidden words", (SEED,), STRUCTURES
     ),
     "kernel-tuner": ProblemEntry(
         "bostruct.integrations.kernel_tuner",

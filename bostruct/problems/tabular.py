@@ -1,4 +1,4 @@
-"""Objectives that look up what a network was measured to be worth, and the files that hold such tables."""
+"""Objectives that look up the measured value of a network, and the files with such tables."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.problems.base import ArchitectureProblem, PointFunction
 from bostruct.problems.paths import is_regular
 
-MAX_LISTED_CODES = 100_000  # codes of a space
+MAX_LISTED_CODES = 100_000  # maximum number of codes of a space
 
 Arrays = dict[str, np.ndarray]
 
-# What reading a damaged file can raise; MemoryError if it claims a size that nobody has.
+# Errors of reading a damaged file; MemoryError if it declares an impossible size.
 BROKEN_NPZ = (
     ValueError, OSError, EOFError, AttributeError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error,
     struct.error,
@@ -33,7 +33,7 @@ BROKEN_NPZ = (
 class Lookup:
     """An objective that looks up the value of an architecture.
 
-    values: of each point of the domain, (size,).
+    values: values of the points of the domain, (size,).
     """
 
     domain: TableDomain
@@ -45,7 +45,7 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class NoisyLookup:
-    """One of several values of a point, drawn as a function of the architecture and `seed` alone.
+    """One of several values of a point, drawn as a function of only the architecture and `seed`.
 
     seed: an integer from 0.
     """
@@ -65,9 +65,9 @@ class NoisyLookup:
 def with_noise(
     quiet: ArchitectureProblem, noise_seed: int | None, drawn: Callable[[int], PointFunction]
 ) -> ArchitectureProblem:
-    """Return a problem with one of several trainings in place of their mean.
+    """Return a problem with one of several trainings instead of their mean.
 
-    noise_seed: draws the training, from 0; None for `quiet` itself.
+    noise_seed: seed that draws the training, from 0; None for `quiet` itself.
 
     Raises TypeError, ValueError.
     """
@@ -80,8 +80,8 @@ def with_noise(
 def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
     """Read arrays from an .npz file.
 
-    Raises ValueError for a file that cannot be read, or without one of the names, and for arrays that are no rows of
-    real numbers, or hold ones that are infinite in float64.
+    Raises ValueError if the file cannot be read or lacks one of the names, or if arrays are not rows of real numbers
+    or contain numbers that are infinite in float64.
     """
     other = f", or {official}" if official else ""
     if not is_regular(file):
@@ -92,7 +92,7 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
             arrays = {name: stored[name] for name in names if name in stored}
             known = ", ".join(stored)
     except BROKEN_NPZ as error:
-        raise ValueError(f"file: {file} is no .npz file of plain arrays{other}: {error}") from error
+        raise ValueError(f"file: {file} is not an .npz file of plain arrays{other}: {error}") from error
     if missing := [name for name in names if name not in arrays]:
         raise ValueError(
             f"file: {file} has no array {missing[0]}; expected {', '.join(names)}, found {short_repr(known, 200)}"
@@ -102,10 +102,10 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
             found = f"{array.dtype} of shape {array.shape}"
             raise ValueError(f"file: {file}: {name}: expected rows of real numbers, got {found}")
         if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-            with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as that
+            with np.errstate(over="ignore"):  # numbers too large for float64 become infinite, and are rejected below
                 arrays[name] = array.astype(np.float64)
         if array.dtype.kind == "f" and np.isinf(arrays[name]).any():
-            raise ValueError(f"file: {file}: {name}: expected finite numbers, got an infinite one")
+            raise ValueError(f"file: {file}: {name}: expected finite numbers, got infinity")
     if len({len(array) for array in arrays.values()}) != 1:
         lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
         raise ValueError(f"file: {file}: expected arrays of one length, got {lengths}")
@@ -113,10 +113,10 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
 
 
 def check_table(file: str, space: str, codes: IntArray, values: Array, name: str = "arch") -> None:
-    """Raise ValueError, naming the file, unless codes are rows of integers as in a space, each with one finite value.
+    """Raise ValueError, naming the file, unless codes are rows of codes of a space, each with one finite value.
 
-    codes: (n, positions).
-    values: (n,).
+    codes: codes (n, positions).
+    values: values (n,).
     """
     counts = [len(names) for names in CELL_SPACES[space].choices]
     positions = len(counts)
@@ -133,9 +133,9 @@ def check_table(file: str, space: str, codes: IntArray, values: Array, name: str
 
 
 def check_codes(file: str, name: str, codes: IntArray, low: int, counts: Sequence[int]) -> None:
-    """Raise ValueError, naming file and array, unless each column has integers from `low`, as many as its choices.
+    """Raise ValueError, naming file and array, unless each column has integers in low..low + counts - 1.
 
-    codes: (n, positions), as the file has them: a difference of unsigned ones would wrap around.
+    codes: codes (n, positions) with the type of the file: a difference of unsigned codes would wrap around.
     counts: number of choices of each position.
     """
     wrong = (codes < low) | (codes >= low + np.array(counts)) | (codes != np.floor(codes))
@@ -148,7 +148,7 @@ def check_codes(file: str, name: str, codes: IntArray, low: int, counts: Sequenc
 
 
 def table_domain(space: str, codes: IntArray) -> TableDomain:
-    """Return the domain of rows of codes: all of the space where they leave out none of its points.
+    """Return the domain of rows of codes: the whole space if they contain all its points.
 
     Raises DomainError.
     """
@@ -161,9 +161,9 @@ def table_domain(space: str, codes: IntArray) -> TableDomain:
 
 
 def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of a table of codes that stand for each point of a domain.
+    """Return for each point of a domain the rows of a table of codes that represent it.
 
-    codes: (n, positions), one code a row; each belongs to a point of the domain.
+    codes: codes (n, positions), one per row; each belongs to a point of the domain.
     """
     found: list[list[int]] = [[] for _ in range(domain.size)]
     for row, code in enumerate(codes):
@@ -172,8 +172,8 @@ def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]
 
 
 def point_means(values: Array, rows: Sequence[Sequence[int]]) -> Array:
-    """Return for each point the mean over its rows: what isomorphic networks are worth together.
+    """Return for each point the mean over its rows, which are isomorphic networks.
 
-    values: of the rows (n,).
+    values: values of the rows (n,).
     """
     return np.array([float(np.mean(values[list(own)], dtype=np.float64)) for own in rows])

@@ -222,7 +222,7 @@ class TestEntryPoints:
 
     @pytest.mark.usefixtures("installed")
     def test_a_plug_in_takes_no_parameters(self):
-        with pytest.raises(ValueError, match="which an installed package brings, takes no parameters; got 'n=3'"):
+        with pytest.raises(ValueError, match="from an installed package, takes no parameters; got 'n=3'"):
             problems.load("rota:n=3")
 
 

@@ -17,7 +17,7 @@ from bostruct.problems.fcnet import FCNetError, fcnet
 from tests.problems.tables import DATA, needs_data
 
 REFUSED_ERRORS = [
-    (np.full((2, 3, 4), np.inf), "naval_propulsion: expected finite numbers, got an infinite one"),
+    (np.full((2, 3, 4), np.inf), "naval_propulsion: expected finite numbers, got infinity"),
     (np.full((2, 3, 4), 1e300, dtype=np.longdouble) ** 10, "naval_propulsion: expected finite numbers"),
     (np.full((2, 3, 4), 1e-300, dtype=np.longdouble) ** 10, "naval_propulsion: expected positive errors"),
     (np.full((2, 3, 4), "x"), "naval_propulsion: expected rows of real numbers, got <U1"),

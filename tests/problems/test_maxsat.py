@@ -240,7 +240,7 @@ def test_a_damaged_compressed_file_is_refused(tmp_path, suffix):
     whole = path.read_bytes()
     for content in (whole[: len(whole) // 2], OLD.encode(), whole[:20] + bytes([whole[20] ^ 255]) + whole[21:]):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="expected a file compressed as its name says"):
+        with pytest.raises(ValueError, match="expected a file with the compression of its suffix"):
             read_wcnf(path)
 
 

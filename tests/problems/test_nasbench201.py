@@ -109,7 +109,7 @@ class TestLookAlike:
 
     def test_what_is_no_file_of_arrays_is_refused(self, tmp_path):
         (tmp_path / "x.npz").write_text("a,b,c")
-        for file, said in (("x.npz", "is no .npz file"), ("none.npz", "found none at")):
+        for file, said in (("x.npz", "is not an .npz file"), ("none.npz", "found none at")):
             with pytest.raises(ValueError, match=said):
                 problems.load(f"nasbench201:file={tmp_path / file}")
         with pytest.raises(ValueError, match="data: expected one of cifar10, cifar100, imagenet16-120"):

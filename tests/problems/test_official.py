@@ -119,7 +119,7 @@ class TestNats:
             ("empty", r"expected the folder NATS-tss-.*found no architecture"),
             ("x.pickle.pbz2", "is not a pickle of NATS-Bench"),
             ("y.pickle.pbz2", r"no results of architectures \(arch2infos\)"),
-            ("z", r"is no .npz file of plain arrays, or the folder NATS-tss"),
+            ("z", r"is not an .npz file of plain arrays, or the folder NATS-tss"),
         ):
             with pytest.raises(ValueError, match=said):
                 load(f"nasbench201:file={tmp_path / name}")
@@ -238,7 +238,7 @@ class TestFCNet:
                 load(f"fcnet:file={file}")
         for content, said in (
             (b"\x89HDF\r\n\x1a\nnothing", "is no FC-Net file"),
-            (b"a,b", r"is no .npz file of plain arrays, or fcnet_\*_data.hdf5"),
+            (b"a,b", r"is not an .npz file of plain arrays, or fcnet_\*_data.hdf5"),
         ):
             (tmp_path / "y").write_bytes(content)
             with pytest.raises(ValueError, match=said):

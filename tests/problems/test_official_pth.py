@@ -111,7 +111,7 @@ class TestPth:
         np.savez(tmp_path / "x.npz", edges=np.zeros(3))
         damaged = (tmp_path / "x.npz").read_bytes().replace(b"PK\x01\x02", b"PK\x01\x00")
         (tmp_path / "x.npz").write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"x.npz is no .npz file of plain arrays"):
+        with pytest.raises(ValueError, match=r"x.npz is not an .npz file of plain arrays"):
             load(f"nasbench201:file={tmp_path / 'x.npz'}")
 
     def test_a_file_that_shares_what_is_forgotten_is_refused(self, tmp_path):

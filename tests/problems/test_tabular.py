@@ -99,11 +99,11 @@ def test_files_without_such_arrays_are_refused_in_words(tmp_path):
     cases = [
         ("none", ("a",), "file: expected an .npz file, or a tar, found none at .*none"),
         ("", ("a",), "expected an .npz file, or a tar, found none"),
-        ("text", ("a",), "text is no .npz file of plain arrays, or a tar"),
-        ("cut.npz", ("a",), "cut.npz is no .npz file of plain arrays"),
+        ("text", ("a",), "text is not an .npz file of plain arrays, or a tar"),
+        ("cut.npz", ("a",), "cut.npz is not an .npz file of plain arrays"),
         ("t.npz", ("a", "b"), "has no array b; expected a, b, found 'a, c, d'"),
         ("t.npz", ("a", "c"), "expected arrays of one length, got a 3, c 9"),
-        ("t.npz", ("d",), "is no .npz file of plain arrays"),  # it would have to be unpickled
+        ("t.npz", ("d",), "is not an .npz file of plain arrays"),  # it would have to be unpickled
     ]
     for name, wanted, said in cases:
         with pytest.raises(ValueError, match=said):
