@@ -175,7 +175,7 @@ def test_what_cannot_be_mirrored_is_said(tmp_path, path):
         StudyMirror(3)
     space = bo.Space({"a": bool, "b": bool}, constraints=[lambda point: point["a"] or point["b"]])
     bo.Study(space, storage=tmp_path / "runs.db", seed=0).close()
-    with pytest.raises(DomainError, match=r"was loaded without its space; Study\.load"):
+    with pytest.raises(DomainError, match=r"was loaded without its space; use Study\.load"):
         mirror_study(bo.Study.load(tmp_path / "runs.db", read_only=True), path)
 
 

@@ -122,7 +122,7 @@ def test_steps_of_floats_are_found_whatever_their_rounding(low, step, n, data):
     ],
 )
 def test_a_value_that_the_objective_cannot_mean_is_refused(value, distribution):
-    with pytest.raises(ValueError, match=r"^lr: expected an objective that asks for"):
+    with pytest.raises(ValueError, match=r"^lr: expected an objective that uses"):
         fit_value("lr", value, distribution)
 
 

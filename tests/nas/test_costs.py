@@ -48,7 +48,7 @@ def test_what_cannot_be_counted_is_refused_by_name():
     network = to_torch(chain, (3, 8, 8), 2)
     refused = (
         (ValueError, lambda: cost(chain, (3, 8, 8)), "classes: expected a number for an Architecture"),
-        (ValueError, lambda: cost(network, (3, 8, 8), classes=2), "classes: expected .* None else, got 2"),
+        (ValueError, lambda: cost(network, (3, 8, 8), classes=2), "classes: expected .* otherwise None, got 2"),
         (ValueError, lambda: cost(network, (1, 8, 8)), r"built for examples of shape \(3, 8, 8\), got \(1, 8, 8\)"),
         (ValueError, lambda: cost(torch.nn.Linear(3, 2), (4,)), r"input_shape: .*does not take .*\(4,\)"),
         (TypeError, lambda: cost(network, 32), r"input_shape: expected \(channels, height, width\).*got 32"),  # type: ignore[arg-type]

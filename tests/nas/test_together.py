@@ -125,7 +125,7 @@ def test_checkpoints_are_each_its_own_and_an_error_of_the_caller_ends_all(tmp_pa
     whole = train_together(builds, data, QUICK, [0, 1])
     found, expected = ([one.epochs for one in run if isinstance(one, Trained)] for run in (again, whole))
     assert found == expected
-    with pytest.raises(ValueError, match="as many of each"):
+    with pytest.raises(ValueError, match="equal numbers"):
         train_together(builds, data, QUICK, [0])
 
 

@@ -57,7 +57,7 @@ def test_divergence_time_and_bad_points_are_reasons():
     objective = NetworkObjective(diabetes(), QUICK)
     with pytest.raises(PointError, match="expected one Architecture or Program"):
         objective({"rate": 0.1})
-    with pytest.raises(PointError, match="'rate' is no setting"):
+    with pytest.raises(PointError, match="'rate' is not a setting"):
         objective({"network": PERCEPTRON, "rate": 0.1})
 
 

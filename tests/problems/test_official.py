@@ -227,8 +227,8 @@ class TestFCNet:
         for given, dataset, said in (
             (some, "valid_mse", "expected 576 configurations, every combination of values.*got 575"),
             (errors, "valid_mae", "is not an FC-Net file: expected groups named by the JSON"),
-            ({"a": np.ones(4)}, "valid_mse", "is no FC-Net file"),
-            ({"[" * 60_000: np.ones(4)}, "valid_mse", "is no FC-Net file"),
+            ({"a": np.ones(4)}, "valid_mse", "is not an FC-Net file"),
+            ({"[" * 60_000: np.ones(4)}, "valid_mse", "is not an FC-Net file"),
             ({"3": np.ones(4)}, "valid_mse", "expected configurations of the same variables"),
             ({'{"a": 1}': np.ones(4), '{"a": "x"}': np.ones(4)}, "valid_mse", "all numbers or all strings"),
             ({}, "valid_mse", "expected configurations of the same variables"),
@@ -237,7 +237,7 @@ class TestFCNet:
             with pytest.raises(ValueError, match=said):
                 load(f"fcnet:file={file}")
         for content, said in (
-            (b"\x89HDF\r\n\x1a\nnothing", "is no FC-Net file"),
+            (b"\x89HDF\r\n\x1a\nnothing", "is not an FC-Net file"),
             (b"a,b", r"is not an .npz file of plain arrays, or fcnet_\*_data.hdf5"),
         ):
             (tmp_path / "y").write_bytes(content)
@@ -267,7 +267,7 @@ class TestFCNet:
                 group = stored[next(iter(stored))]
                 del group["valid_mse"]
                 change(group)
-            with pytest.raises(ValueError, match=r"file: .*hdf5 is no FC-Net file.*/valid_mse"):
+            with pytest.raises(ValueError, match=r"file: .*hdf5 is not an FC-Net file.*/valid_mse"):
                 load(f"fcnet:file={file},data=naval_propulsion")
 
     @pytest.mark.parametrize("place", ["group", "dataset"])

@@ -136,7 +136,7 @@ def test_arrays_that_are_no_rows_of_finite_numbers_are_refused(tmp_path, array, 
 
 def test_a_claimed_size_that_nobody_has_is_refused(tmp_path):
     claim_size(tmp_path / "t.npz", (2**45,))
-    with pytest.raises(ValueError, match=r"file: .*t\.npz is no \.npz file of plain arrays"):
+    with pytest.raises(ValueError, match=r"file: .*t\.npz is not an \.npz file of plain arrays"):
         tabular.read_arrays(str(tmp_path / "t.npz"), ("a",))
 
 
