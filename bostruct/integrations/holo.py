@@ -147,7 +147,7 @@ def _read_length(info: Any, given: int | tuple[int, int] | None) -> int | tuple[
     if isinstance(fixed, int):
         return fixed
     if longest is None or not math.isfinite(longest):
-        raise DomainError("length: expected an int or (shortest, longest), because the black box does not say")
+        raise DomainError("length: expected an int or (shortest, longest), because the black box has no length")
     return int(longest) if getattr(info, "fixed_length", False) else (1, int(longest))
 
 

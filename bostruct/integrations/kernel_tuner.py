@@ -316,10 +316,10 @@ def _read_parameters(data: ParsedJson, source: _Source) -> tuple[dict[str, list[
     for name, path, given in listed:
         try:
             if not isinstance(name, str) or not name:
-                raise ExpressionError("expected a name that is a non-empty text")
+                raise ExpressionError("expected a name that is a non-empty string")
             values = evaluate_expression(parse_expression(given)[0], {}) if isinstance(given, str) else given
             if not isinstance(values, list | range) or not all(isinstance(one, SCALARS) for one in values):
-                raise ExpressionError(f"expected a list of numbers or texts, got {short_repr(values)}")
+                raise ExpressionError(f"expected a list of numbers or strings, got {short_repr(values)}")
             if not values or list(values) != found.setdefault(name, list(values)):
                 raise ExpressionError("expected one list of values")
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
@@ -354,7 +354,7 @@ def _make_restriction(
     constants = tuple((name, own[0]) for name, own in parameters.items() if len(own) == 1)
     try:
         if not isinstance(expression, str):
-            raise ExpressionError("expected a text")
+            raise ExpressionError("expected a string")
         for name, column in parse_expression(expression)[1].items():
             if name not in parameters:
                 raise ExpressionError(f"there is no parameter {name!r} (column {column})")

@@ -301,11 +301,11 @@ class BostructSampler(BaseSampler):
             if self._domain is not None:
                 self._find_point(study, number)
             if (chosen := self._read(study).find_chosen(study, number)) is None:
-                raise BostructError(f"trial {number} was begun by another sampler, which knows its structured values")
+                raise BostructError(f"trial {number} was started by another sampler: its structured values are unknown")
             return chosen
 
     def _find_domain(self, study: OptunaStudy, search_space: Mapping[str, BaseDistribution]) -> Domain | None:
-        """Return the space of some parameters and the structured ones, the same object as before if it is equal."""
+        """Return the space of some parameters and the structured parameters; an equal space is reused."""
         read = {name: self._read_parameter(name, one) for name, one in search_space.items()}
         variables = {name: one for name, one in read.items() if one is not None} | self._list_structures()
         if not variables:
@@ -314,12 +314,12 @@ class BostructSampler(BaseSampler):
         return model.domain if model is not None and model.domain == space else space
 
     def _list_structures(self) -> dict[str, Variable]:
-        """Return the variables of `structure` that are no parameters of Optuna's."""
+        """Return the variables of `structure` that are not parameters of Optuna."""
         given = self._structure.items()
         return {name: one for name, one in given if isinstance(one, Variable) and write_variable(one) is None}
 
     def _read_parameter(self, name: str, distribution: BaseDistribution) -> Variable | None:
-        """Return the variable of a distribution; None if it has one value, or none stands for it."""
+        """Return the variable of a distribution; None if it has one value, or no variable represents it."""
         given = self._structure.get(name)
         if given is not None:
             return read_structured(name, given, distribution)

@@ -178,7 +178,7 @@ def assemble_point(
     variables = list_parameters(domain)
     if variables is None:
         if WHOLE not in attributes and WHOLE not in chosen:
-            raise PointError(f"the trial has no user attribute {WHOLE!r}, which holds the point")
+            raise PointError(f"the trial has no user attribute {WHOLE!r} with the point")
         return read_structure(domain, WHOLE, attributes[WHOLE] if WHOLE in attributes else chosen[WHOLE])
     point: dict[str, Presented] = {}
     for name, one in variables.items():

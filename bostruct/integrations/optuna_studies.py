@@ -305,7 +305,7 @@ def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -
             return domain_from_json(own["space"])
         except DomainError as error:
             raise DomainError(
-                f"space: the storage does not hold the space of the study: {error}; give it as space="
+                f"space: the storage does not contain the space of the study: {error}; give it as space="
             ) from error
     completed = [one for one in trials if has_values(one)]
     distributions: dict[str, Any] = {}

@@ -114,7 +114,7 @@ class BostructSearchCV(BaseSearchCV):
     def _run_search(  # type: ignore[override]  # callbacks are passed to searches that take them
         self, evaluate_candidates: Callable[[list[Candidate]], dict[str, Any]]
     ) -> None:
-        """Ask for candidates, evaluate them and tell the scores, until there are `n_iter`."""
+        """Ask for candidates, evaluate them and report the scores, until there are `n_iter`."""
         grid = CandidateSpace(self.param_distributions)
         if grid.space is None:
             if self.n_iter > 1:

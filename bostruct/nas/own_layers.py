@@ -106,7 +106,7 @@ def build_own_layer(place: str, layer: Layer, label: Label, entering: Shape, bui
     shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
     if shape != expected:
         raise DomainError(
-            f"{place}: the module of {source} makes {shape} of 2 examples {entering}; the label says {expected}"
+            f"{place}: the module of {source} makes {shape} of 2 examples {entering}; the label needs {expected}"
         )
     return module
 

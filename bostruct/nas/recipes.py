@@ -175,7 +175,7 @@ NASBOT_CNN = Recipe(
 )  # fmt: skip
 """Kandasamy et al. 2018, a mixture of paper and code. From the paper: 60,000 steps of 32 examples, 48 epochs on 40,000
 images; its code takes 80,000 steps. From the code: momentum, weight decay, the rate of 0.005, a tenth of it from epoch
-15 on and a hundredth from epoch 40 on (its later drops are beyond the end); the paper says 0.01, decreasing. The score
+15 on and a hundredth from epoch 40 on (its later drops are after the end); the paper says 0.01, decreasing. The score
 is the best of 48 validations, one per epoch; in the code it is the best of 20. Shifts by 4 pixels replace random crops
 of images enlarged to 40 pixels; running averages of batch normalization keep 0.9 per step instead of 0.997."""
 

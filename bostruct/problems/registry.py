@@ -27,7 +27,7 @@ PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a va
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in problems and those of plug-ins."""
+    """Return the names of the built-in problems and of plug-ins."""
     return (*ENTRIES, *list_installed())
 
 

@@ -276,7 +276,7 @@ def _check_grams(kernel: Kernel, case: KernelCase) -> None:
 
 
 def _check_defaults(kernel: Kernel, case: KernelCase) -> None:
-    """Check that overridden members agree with those of the base class."""
+    """Check that overridden members agree with the defaults of the base class."""
     theta, prepared = case.theta, kernel.prepare(case.xs)
     n_same = 1 if kernel.depends_on_training else 2  # the default's diagonal does not depend on training points
     cotangent = case.rng.normal(size=(len(case.xs), len(case.xs)))

@@ -292,7 +292,7 @@ def check_removed(make: MakeStorage) -> None:
 
 
 def check_storage_defaults(make: MakeStorage) -> None:
-    """Check that overridden members of storages and writers agree with those of the base class."""
+    """Check that overridden members of storages and writers agree with the defaults of the base class."""
     with_base, with_own = (make().begin(STUDY._replace(name=name))[1] for name in ("of the base", "of its own"))
     for row in (_running(0), _running(1)):
         with_base.insert(row)
@@ -315,7 +315,7 @@ def check_storage_defaults(make: MakeStorage) -> None:
     with_own.close()
     present = make().find_writers()
     is_gone = present is None or with_own.owner not in present
-    assert is_gone, f"find_writers leaves out a writer that has closed: got {present}"
+    assert is_gone, f"find_writers omits a closed writer: got {present}"
 
 
 def _agree(make: MakeStorage, law: str) -> None:

@@ -274,7 +274,7 @@ def test_a_range_is_not_walked_through(condition, expected):
         ("a * 1e308 * 1e10 > 0", "expected real numbers below"),
         ('a < "x"', "'<' not supported"),
         ("max(a) > 0", "'int' object is not iterable"),
-        (3, "expected a text"),
+        (3, "expected a string"),
         ("1" * 5000 + " > a", r"Exceeds the limit [^;]* \(column 5004\)"),
         ("", r"invalid syntax \(column 1\)"),
         ("2**2**2**2**2 > a", "expected real numbers below"),

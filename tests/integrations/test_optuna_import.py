@@ -91,7 +91,7 @@ def test_noise_and_a_trial_that_was_handed_out_again_come_back():
 def test_a_space_that_no_storage_holds_is_asked_for():
     study = bo.Study({"shape": VARIABLES["shape"]}, method="random", seed=0)
     study.optimize(lambda point: point["shape"][0], 2)
-    with pytest.raises(DomainError, match=r"does not hold the space of the study: .*; give it as space="):
+    with pytest.raises(DomainError, match=r"does not contain the space of the study: .*; give it as space="):
         bo.Study.from_optuna(mirror(study))
     assert facts(bo.Study.from_optuna(mirror(study), study.domain)) == facts(study)
 

@@ -109,7 +109,7 @@ def test_their_repeats_are_trained_one_by_one():
         (lambda *_: Refusing(), r"layer 1 \(gated-8\): the module of .*does not take examples .*only even sides"),
         (lambda *_: 3, r"layer 1 \(gated-8\): builders\['gated'\] must return a torch.nn.Module, got 3"),
         (lambda *_: Gated(2, 8, 1), r"the module of builders\['gated'\] does not take examples \(1, 8, 8\)"),
-        (lambda *_: Gated(1, 5, 1), r"makes \(2, 5, 8, 8\) of 2 examples .*the label says \(2, 8, 8, 8\)"),
+        (lambda *_: Gated(1, 5, 1), r"makes \(2, 5, 8, 8\) of 2 examples .*the label needs \(2, 8, 8, 8\)"),
     ],
 )
 def test_modules_that_do_not_fit_are_refused(builder, message):

@@ -224,7 +224,7 @@ def test_the_faultless_pass() -> None:
         ("tells its own news", "poll returns only changes of other writers: got"),
         ("finds nobody gone", "an unknown writer is dead: got set"),
         ("knows no writer", "find_writers names the writer None, or returns None: got frozenset"),
-        ("keeps writers", "find_writers leaves out a writer that has closed: got frozenset"),
+        ("keeps writers", "find_writers omits a closed writer: got frozenset"),
         ("always changes", "find_revisions returns the same as long as nothing is written"),
         ("never changes", "find_revisions changes after each write: got 0"),
     ],
