@@ -474,7 +474,7 @@ def _fcnet_path(path: Path, data: str) -> Path:
             raise ValueError(f"file: {path}: expected {name} in this folder")
         return path / name
     if (official := re.fullmatch(r"fcnet_(\w+)_data\.hdf5", path.name)) and official[1] != data:
-        raise ValueError(f"data: {path.name} contains {official[1]}; expected data={official[1]}, got {data}")
+        raise ValueError(f"data: {path.name} has {official[1]}; expected data={official[1]}, got {data}")
     return path
 
 
