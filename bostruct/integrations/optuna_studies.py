@@ -68,8 +68,8 @@ class StudyMirror:
 
     The study of Optuna has the name and the directions of our study. Plain values are parameters, inactive values are
     omitted, and other values are user attributes as JSON. Failed and infeasible trials have the state FAIL, trials that
-    a rule stopped PRUNED; `bostruct.report` makes intermediate values. An outcome constraint is satisfied up to 0. The
-    user attribute `bostruct` of a trial has its number, why it failed, and how it was chosen. A failed trial that was
+    a rule stopped PRUNED; `bostruct.report` makes intermediate values. Constraints are satisfied if at most 0. The user
+    attribute `bostruct` of a trial has its number, why it failed, and how it was chosen. A failed trial that was
     started again is stored twice, because Optuna reopens no trial. If the space of the study changed, earlier trials
     keep their parameters, and the user attribute `bostruct` of the study has their points in the new space.
 

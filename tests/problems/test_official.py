@@ -211,9 +211,7 @@ class TestFCNet:
 
     def test_the_data_set_is_that_of_the_name(self, hdf5, tmp_path):
         file = hdf5(fcnet_errors())
-        said = (
-            "data: fcnet_naval_propulsion_data.hdf5 has naval_propulsion; expected data=naval_propulsion, got slice"
-        )
+        said = "data: fcnet_naval_propulsion_data.hdf5 has naval_propulsion; expected data=naval_propulsion, got slice"
         with pytest.raises(ValueError, match=said):
             load(f"fcnet:file={file},data=slice_localization")
         with pytest.raises(ValueError, match=r"expected fcnet_slice_localization_data.hdf5 in this folder"):
