@@ -1,1 +1,1 @@
-"""Studies under fire: processes killed, files damaged and forged, objectives that misbehave, spaces of all kinds."""
+"""Stress tests of studies: killed processes, damaged and forged files, hostile objectives, spaces of all kinds."""

@@ -1,10 +1,10 @@
-"""Put studies under fire, and print what was tried and what broke.
+"""Run stress tests of studies, and print what was tried and what broke.
 
     python -m benchmarks.chaos [--short | --long] [--seconds S] [--out FILE] [ROW ...]
 
---short, the default, takes some cases of each row, within three minutes on a busy core. --long takes all of them, for
-hours. It keeps a line for each finished case in FILE (out/chaos.jsonl), goes on where it was ended, and renews the
-table of docs/evidence/reliability.md. The exit code is 1 where anything was found that must not be. Linux only.
+--short, the default, runs some cases of each row, in at most three minutes on a busy core. --long runs all cases, which
+takes hours. It writes a line for each finished case to FILE (out/chaos.jsonl), resumes an interrupted run, and updates
+the table of docs/evidence/reliability.md. The exit code is 1 if any fault was found. Linux only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROWS = {
 
 
 def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
-    """Return 0 where nothing was found that must not be, else 1."""
+    """Run the cases, and return 0 if no fault was found, otherwise 1."""
     given = _parse(arguments)
     form = "long" if given.long else "short"
     file = given.out or (ROOT / "out" / "chaos.jsonl" if given.long else None)
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
             results.append(result)
             _print_faults(result)
     if file is not None:
-        results = read_results(file)  # others may have run other rows meanwhile
+        results = read_results(file)  # other processes may have run other rows meanwhile
     shown = list(ROWS.values()) if given.long else rows
     print(table := format_table(shown, results, form))
     if given.long:
@@ -59,13 +59,13 @@ def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description="studies under fire")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description="stress tests of studies")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--short", action="store_true", help="some cases of each row, the default")
-    forms.add_argument("--long", action="store_true", help="all cases; renews docs/evidence/reliability.md")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="for each row, after which no case begins")
-    parser.add_argument("--out", type=Path, help="a JSON line for each finished case; what it holds is not taken again")
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all by default")
+    forms.add_argument("--long", action="store_true", help="all cases; updates docs/evidence/reliability.md")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="time of each row after which no case starts")
+    parser.add_argument("--out", type=Path, help="JSON line for each finished case; cases in it are not run again")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"any of {', '.join(ROWS)}; all by default")
     given = parser.parse_args(arguments)
     if unknown := [name for name in given.rows if name not in ROWS]:
         parser.error(f"expected some of {', '.join(ROWS)}; got {', '.join(unknown)}")

@@ -1,4 +1,4 @@
-"""Accidents to a file: it is cut, bits, bytes, blocks and pages change, rows are removed, journals are damaged."""
+"""Accidents to a file: cuts, changed bits, bytes, blocks and pages, removed rows, damaged journals."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ LIMIT = 20.0  # seconds of wall time on a busy machine
 COLUMNS = ("number", "status", "point", "value", "reason", "info", "started", "finished", "told", "attempts")
 
 
-def cut(content: bytes, chance: random.Random) -> bytes:
-    return content[: chance.randrange(len(content))]
+def cut(content: bytes, rng: random.Random) -> bytes:
+    return content[: rng.randrange(len(content))]
 
 
-def flip_bit(content: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(len(content))
-    return content[:at] + bytes([content[at] ^ 1 << chance.randrange(8)]) + content[at + 1 :]
+def flip_bit(content: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(content))
+    return content[:at] + bytes([content[at] ^ 1 << rng.randrange(8)]) + content[at + 1 :]
 
 
-def change_byte(content: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(len(content))
-    return content[:at] + bytes([chance.randrange(256)]) + content[at + 1 :]
+def change_byte(content: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(content))
+    return content[:at] + bytes([rng.randrange(256)]) + content[at + 1 :]
 
 
-def change_block(content: bytes, chance: random.Random) -> bytes:
-    length = chance.randrange(2, min(2 * PAGE, len(content)))
-    at = chance.randrange(len(content) - length + 1)
-    block = bytes(length) if chance.random() < 0.5 else chance.randbytes(length)
+def change_block(content: bytes, rng: random.Random) -> bytes:
+    length = rng.randrange(2, min(2 * PAGE, len(content)))
+    at = rng.randrange(len(content) - length + 1)
+    block = bytes(length) if rng.random() < 0.5 else rng.randbytes(length)
     return content[:at] + block + content[at + length :]
 
 
-def misplace_page(content: bytes, chance: random.Random) -> bytes:
-    """Write a page where another one belongs, as a disk may."""
+def misplace_page(content: bytes, rng: random.Random) -> bytes:
+    """Write a page in the place of another page, as a disk may."""
     pages = len(content) // PAGE
-    source, target = (PAGE * chance.randrange(pages) for _ in range(2))
+    source, target = (PAGE * rng.randrange(pages) for _ in range(2))
     return content[:target] + content[source : source + PAGE] + content[target + PAGE :]
 
 
-def append_junk(content: bytes, chance: random.Random) -> bytes:
-    return content + chance.randbytes(chance.randrange(1, 3 * PAGE))
+def append_junk(content: bytes, rng: random.Random) -> bytes:
+    return content + rng.randbytes(rng.randrange(1, 3 * PAGE))
 
 
 BYTE_ACCIDENTS: dict[str, Callable[[bytes, random.Random], bytes]] = {
@@ -74,32 +74,32 @@ BYTE_ACCIDENTS: dict[str, Callable[[bytes, random.Random], bytes]] = {
 }
 
 
-def delete_rows(file: Path, chance: random.Random) -> None:
-    _run(file, "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials ORDER BY rowid LIMIT 1 OFFSET ?)", chance)
+def delete_rows(file: Path, rng: random.Random) -> None:
+    _run(file, "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials ORDER BY rowid LIMIT 1 OFFSET ?)", rng)
 
 
-def delete_the_last_rows(file: Path, chance: random.Random) -> None:
-    _run(file, "DELETE FROM trials WHERE number > ?", chance)
+def delete_the_last_rows(file: Path, rng: random.Random) -> None:
+    _run(file, "DELETE FROM trials WHERE number > ?", rng)
 
 
-def renumber_rows(file: Path, chance: random.Random) -> None:
-    _run(file, "UPDATE trials SET number = number + 100 WHERE number > ?", chance)
+def renumber_rows(file: Path, rng: random.Random) -> None:
+    _run(file, "UPDATE trials SET number = number + 100 WHERE number > ?", rng)
 
 
-def forget_progress(file: Path, chance: random.Random) -> None:
-    _run(file, "UPDATE progress SET told = told - 1, state = state || ' ' WHERE ? IS NOT NULL", chance)
+def forget_progress(file: Path, rng: random.Random) -> None:
+    _run(file, "UPDATE progress SET told = told - 1, state = state || ' ' WHERE ? IS NOT NULL", rng)
 
 
-def swap_columns(file: Path, chance: random.Random) -> None:
-    """Give a trial a column of its neighbor."""
-    column = chance.choice(COLUMNS[1:])
+def swap_columns(file: Path, rng: random.Random) -> None:
+    """Copy a column of a trial from the next trial."""
+    column = rng.choice(COLUMNS[1:])
     other = f"(SELECT {column} FROM trials AS b WHERE b.study = trials.study AND b.number = trials.number + 1)"
-    _run(file, f"UPDATE trials SET {column} = COALESCE({other}, {column}) WHERE number = ?", chance)
+    _run(file, f"UPDATE trials SET {column} = COALESCE({other}, {column}) WHERE number = ?", rng)
 
 
-def _run(file: Path, statement: str, chance: random.Random) -> None:
+def _run(file: Path, statement: str, rng: random.Random) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute(statement, (chance.randrange(26),))
+        connection.execute(statement, (rng.randrange(26),))
 
 
 ROW_ACCIDENTS: dict[str, Callable[[Path, random.Random], None]] = {
@@ -122,47 +122,47 @@ KINDS = (*BYTE_ACCIDENTS, *BYTE_ACCIDENTS, *ROW_ACCIDENTS, *JOURNAL_ACCIDENTS)
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Have accidents happen to copies of a closed file, and of a file in the middle of commits."""
-    chance, verdict = random.Random(int(case)), Verdict()
+    """Damage copies of a closed file, and of a file in the middle of a commit."""
+    rng, verdict = random.Random(int(case)), Verdict()
     kinds = [KINDS[(int(case) * ACCIDENTS_PER_CASE + number) % len(KINDS)] for number in range(ACCIDENTS_PER_CASE)]
     (folder / "writer").mkdir()
-    moments = catch_moments(folder / "writer", sum(kind in JOURNAL_ACCIDENTS for kind in kinds), chance)
+    moments = catch_moments(folder / "writer", sum(kind in JOURNAL_ACCIDENTS for kind in kinds), rng)
     for kind in kinds:
         file = folder / "runs.db"
         if kind in JOURNAL_ACCIDENTS:
             if not moments:
                 verdict.blame("broken case", "no moment was caught in the middle of a commit")
                 continue
-            strike_journal(kind, moments.pop(), file, chance, verdict)
+            strike_journal(kind, moments.pop(), file, rng, verdict)
         else:
-            strike_file(kind, file, chance, verdict)
+            strike_file(kind, file, rng, verdict)
     return verdict
 
 
-def strike_file(kind: str, file: Path, chance: random.Random, verdict: Verdict) -> None:
-    """Damage a closed file, and judge what is read from it then and after it was opened to write."""
+def strike_file(kind: str, file: Path, rng: random.Random, verdict: Verdict) -> None:
+    """Damage a closed file, and check what is read from it before and after it is opened for writing."""
     specimen = make_specimen()
     write_specimen(specimen, file)
     if kind in ROW_ACCIDENTS:
-        ROW_ACCIDENTS[kind](file, chance)
+        ROW_ACCIDENTS[kind](file, rng)
     else:
-        file.write_bytes(BYTE_ACCIDENTS[kind](specimen.file, chance))
+        file.write_bytes(BYTE_ACCIDENTS[kind](specimen.file, rng))
     judge(kind, file, lambda name, found: found == specimen.studies.get(name), verdict)
 
 
-def strike_journal(kind: str, moment: Moment, file: Path, chance: random.Random, verdict: Verdict) -> None:
-    """Damage the journal that a commit was cut short with, and judge what is read."""
+def strike_journal(kind: str, moment: Moment, file: Path, rng: random.Random, verdict: Verdict) -> None:
+    """Damage the journal of an interrupted commit, and check what is read."""
     content, journal, studies = moment.specimen
     assert journal is not None
-    write_specimen(Specimen(content, JOURNAL_ACCIDENTS[kind](journal, chance), {}), file)
+    write_specimen(Specimen(content, JOURNAL_ACCIDENTS[kind](journal, rng), {}), file)
     before = studies[NAMES[0]]
     if sum(row.told is not None for row in before.trials) < moment.told:
-        verdict.blame("lost", f"{kind}: {moment.told} were told before the cut, {len(before.trials)} trials are there")
+        verdict.blame("lost", f"{kind}: {moment.told} trials finished before the cut, {len(before.trials)} are left")
     judge(kind, file, lambda _, found: is_next_step(before, found), verdict, is_sound=kind == "journal sound")
 
 
 def is_next_step(before: StoredStudy, found: StoredStudy) -> bool:
-    """Return whether a study is as it was before a commit, or as the commit makes it: one trial more, or told."""
+    """Return whether a study equals its state before a commit or after it: one more trial, or one more finished."""
     if found == before:
         return True
     changed = [row for row in found.trials if row not in before.trials]
@@ -184,12 +184,12 @@ def judge(
     verdict: Verdict,
     is_sound: bool = False,
 ) -> None:
-    """Open a file to read and to write in a process of its own, and blame all but what is right and what is refused.
+    """Read and write a file in a separate process; anything but right contents or a refusal is a fault.
 
-    kind: of the accident, for messages.
-    file: after the accident.
-    is_right: of a study by its name.
-    is_sound: whether it has to be read.
+    kind: kind of the accident, for messages.
+    file: the damaged file.
+    is_right: whether a study, given its name, has the right contents.
+    is_sound: whether the file must be readable.
     """
     answer = call_isolated(lambda: _open_file(file, is_right), LIMIT)
     if answer.is_slow:
@@ -207,11 +207,11 @@ def judge(
 
 
 def _open_file(file: Path, is_right: Callable[[str, StoredStudy], bool]) -> list[str]:
-    """Return "right", "refused" or "wrong: ..." for reading all studies, and for writing each of them."""
+    """Return "right", "refused" or "wrong: ..." for reading all studies, and for writing each study."""
     results = []
     for name in ("", *NAMES):
         try:
-            results.append(_go_on(file, name, is_right) if name else _read(file, is_right))
+            results.append(_resume(file, name, is_right) if name else _read(file, is_right))
         except BostructError:
             results.append("refused")
     return results
@@ -225,14 +225,14 @@ def _read(file: Path, is_right: Callable[[str, StoredStudy], bool]) -> str:
     return f"wrong: read {wrong} of {list(found)}" if wrong or not found else "right"
 
 
-def _go_on(file: Path, name: str, is_right: Callable[[str, StoredStudy], bool]) -> str:
-    """Open a study to write, take a step, and read it again."""
+def _resume(file: Path, name: str, is_right: Callable[[str, StoredStudy], bool]) -> str:
+    """Open a study for writing, take a step, and read it again."""
     if name not in read_studies(file):
         return "absent"
     with bo.Study.load(file, name) as study:
         before = [trial for trial in study.trials if trial.status != "running"]
         if not is_right(name, read_studies(file)[name]):
-            return f"wrong: study {name!r} to be written"
+            return f"wrong: study {name!r} opened for writing"
         trial = study.ask()
         study.tell(trial, 7.0)
     with bo.Study.load(file, name, read_only=True) as study:

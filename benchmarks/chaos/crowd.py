@@ -1,4 +1,4 @@
-"""Several writers of one study, each a process of its own, that are launched, struck by signals, and launched again."""
+"""Writers of one study, each in its own process, which are launched, struck by signals, and launched again."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from benchmarks.chaos.results import ROOT
 from benchmarks.chaos.writer import WAYS
 
 FOREVER = 1_000_000
-PATIENCE = 120.0  # seconds for writers to get on, on a busy machine
+PATIENCE = 120.0  # seconds for writers to make progress on a busy machine
 
 
 class Place(Protocol):
-    """Where the writers of a case keep their study.
+    """The storage of the study that the writers of a case share.
 
-    storage: what a user gives as `storage=`.
-    may_double: whether a writer that lives may be taken for dead, and its trial be evaluated twice.
-    limits: of bostruct, by name, that writers have in place of theirs.
-    modes: in which the place itself may be struck, and how often each is drawn.
+    storage: the argument `storage=` of the study.
+    may_double: whether a living writer may be taken for dead, so that its trial is evaluated twice.
+    limits: time limits of bostruct that writers replace, by name.
+    modes: ways in which the place itself may be struck, with weights.
     """
 
     storage: str
@@ -41,27 +41,27 @@ class Place(Protocol):
     @property
     def modes(self) -> Mapping[str, int]: ...
 
-    def befall(self, mode: str, chance: random.Random) -> None:
-        """Strike the place, which is as before when this returns."""
+    def befall(self, mode: str, rng: random.Random) -> None:
+        """Strike the place, and restore it before returning."""
         ...
 
     def find_due(self, ended: float) -> float:
-        """Return from when on an ask finds the trials free of a writer that has ended."""
+        """Return the time from which `ask` finds the trials of an ended writer free."""
         ...
 
     def read(self) -> Rows:
-        """Return all trials by number, without the code of bostruct; raise where there is damage."""
+        """Return all trials by number, without bostruct's code; raise if the storage is damaged."""
         ...
 
     def find_leftovers(self) -> list[str]:
-        """Return what is left of writers once none is there any more."""
+        """Return what writers left behind, after all have ended."""
         ...
 
 
 class FilePlace:
-    """A file in a folder of its own.
+    """A file in its own folder.
 
-    folder: an empty one.
+    folder: an empty folder.
     """
 
     may_double = False
@@ -72,7 +72,7 @@ class FilePlace:
         self._file = folder / "runs.db"
         self.storage = str(self._file)
 
-    def befall(self, mode: str, chance: random.Random) -> None:
+    def befall(self, mode: str, rng: random.Random) -> None:
         raise NotImplementedError(mode)
 
     def find_due(self, ended: float) -> float:
@@ -89,12 +89,12 @@ class FilePlace:
 class Launch:
     """One process of a writer.
 
-    key: names its logs.
-    way: in which it asks and tells.
-    process: of the writer, whose workers carry the same mark.
-    mark: in the environment of all its processes.
-    signaled: when it was sent the signal that is to end it, infinite while there was none.
-    ended: when it was found to have ended.
+    key: suffix of the names of its logs.
+    way: how it asks and tells, one of `WAYS`.
+    process: the writer's process; its workers carry the same mark.
+    mark: mark in the environment of all its processes.
+    signaled: when it was sent a signal to end it; infinite before.
+    ended: when it was found to have ended; infinite before.
     """
 
     key: str
@@ -109,7 +109,7 @@ class Launch:
         return sorted(find_marked(self.mark) - {self.process.pid})
 
     def send(self, number: int) -> None:
-        """Send the writer a signal, and note when where that is to end it."""
+        """Send the writer a signal; if the signal ends it, record the time."""
         if number in (signal.SIGKILL, signal.SIGTERM):
             self.signaled = min(self.signaled, time.monotonic())
         send(self.process.pid, number)
@@ -119,13 +119,13 @@ class Launch:
 class Crowd:
     """The writers of one study.
 
-    place: of the study.
-    logs: a folder for the logs of all launches.
-    method: of the study.
-    seed: of the study.
-    ways: in which the writers ask and tell, one each.
-    launches: all that there were.
-    living: the last one of each writer, unless it was ended.
+    place: storage of the study.
+    logs: folder for the logs of all launches.
+    method: method of the study.
+    seed: seed of the study.
+    ways: how each writer asks and tells.
+    launches: all launches so far.
+    living: the last launch of each writer that was not ended.
     """
 
     place: Place
@@ -164,21 +164,21 @@ class Crowd:
         return sum(file.read_bytes().count(b"\n") for file in self.logs.glob("told-*"))
 
     def wait_for_told(self, count: int) -> bool:
-        """Wait until so many more trials were told; return whether that came to be."""
+        """Wait until `count` more trials have finished; return whether they have."""
         wanted = self.n_told + count
         return wait_until(lambda: self.n_told >= wanted)
 
     def wait_for_all(self) -> bool:
-        """Wait until each living writer has told a trial; return whether that came to be."""
+        """Wait until each living writer has finished a trial; return whether each has."""
         return wait_until(lambda: all((self.logs / f"told-{one.key}").exists() for one in self.living.values()))
 
     def wait_for_an_ask(self) -> bool:
-        """Wait until a writer has asked from now on, which its evaluations tell; return whether that came to be."""
+        """Wait until the evaluations of a writer show that it has asked after this call; return whether it has."""
         now = time.monotonic()
         return wait_until(lambda: any(self._has_asked_since(one, now) for one in self.living.values()))
 
     def _has_asked_since(self, launch: Launch, when: float) -> bool:
-        slots = 2 if launch.way == WAYS[1] else 1  # of which each may hold an answer from before
+        slots = 2 if launch.way == WAYS[1] else 1  # each may hold a trial from an earlier ask
         begun = [line for line in self.read_evaluated(launch) if line["event"] == "begin" and line["at"] > when]
         return len(begun) > slots
 
@@ -189,19 +189,19 @@ class Crowd:
         return [line for launch in self.launches for line in read_log(self.logs / f"told-{launch.key}")]
 
     def read_owner(self, launch: Launch) -> str | None:
-        """Return the name of a writer in the rows of its trials; None where it did not get that far."""
+        """Return the name of a writer in the rows of its trials; None if it ended before it had a name."""
         lines = read_log(self.logs / f"owner-{launch.key}")
         return lines[0]["owner"] if lines else None
 
     def read_end(self, launch: Launch) -> str:
-        """Return the last that a writer said."""
+        """Return the end of a writer's output."""
         return (self.logs / f"stderr-{launch.key}").read_text(encoding="utf-8", errors="replace")[-1500:]
 
 
-def make_crowd(place: Place, logs: Path, method: str, seed: int, chance: random.Random) -> Crowd:
-    """Return four writers that were not launched yet: one in each way, and one more."""
+def make_crowd(place: Place, logs: Path, method: str, seed: int, rng: random.Random) -> Crowd:
+    """Return four writers before their launch: one for each of `WAYS`, and one more."""
     logs.mkdir()
-    return Crowd(place, logs, method, seed, [*WAYS, chance.choice(WAYS)])
+    return Crowd(place, logs, method, seed, [*WAYS, rng.choice(WAYS)])
 
 
 def wait_until(is_so: Any, patience: float = PATIENCE) -> bool:
@@ -219,5 +219,5 @@ def send(process: int, number: int) -> None:
 
 
 def point_of(line: dict[str, Any]) -> str:
-    """Return the point of a line of a log of evaluations as it is compared."""
+    """Return the point in a line of an evaluation log as JSON with sorted keys, for comparisons."""
     return json.dumps(line["point"], sort_keys=True)

@@ -1,4 +1,4 @@
-"""What must hold of a study that several processes write, by what its storage holds and what they logged."""
+"""Check a study that several processes write: compare its storage with the logs of the processes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DEAD_WORKER = "its worker process died"
 
 
 class Evaluation(NamedTuple):
-    """One evaluation of a point, on one clock of the machine.
+    """One evaluation of a point, timed by the machine's monotonic clock.
 
-    point: JSON text.
-    key: of the launch whose evaluation it is.
-    begin: when it began.
-    over: when it had ended, or its owner was sent a signal that ends it, whichever was first; infinite before.
+    point: the point as JSON text.
+    key: key of the launch that evaluated it.
+    begin: start of the evaluation.
+    over: end of the evaluation, or when its owner was sent a fatal signal if that is earlier; infinite before.
     """
 
     point: str
@@ -34,7 +34,7 @@ class Evaluation(NamedTuple):
 
 
 def read_evaluations(crowd: Crowd) -> list[Evaluation]:
-    """Return all evaluations of a crowd, by the time at which they began."""
+    """Return all evaluations of a crowd, sorted by their start."""
     found = []
     for launch in crowd.launches:
         open_ones: dict[str, float] = {}
@@ -52,12 +52,12 @@ def read_evaluations(crowd: Crowd) -> list[Evaluation]:
 def judge(crowd: Crowd, when: str, allowed: int, verdict: Verdict) -> Rows:
     """Compare the storage with the logs of all launches, and return its trials.
 
-    crowd: some of whose writers may be at work.
-    when: for messages.
+    crowd: the writers, some of which may be running.
+    when: description of the moment, for messages.
     allowed: how many trials may have failed with their worker.
     verdict: takes the faults.
     """
-    told, evaluations = crowd.read_told(), read_evaluations(crowd)  # before the rows, which then hold all of it
+    finished, evaluations = crowd.read_told(), read_evaluations(crowd)  # before the rows, which then contain them all
     try:
         rows = crowd.place.read()
         with bo.Study.load(crowd.place.storage, read_only=True) as study:
@@ -66,20 +66,20 @@ def judge(crowd: Crowd, when: str, allowed: int, verdict: Verdict) -> Rows:
         verdict.blame("damage", f"{when}: {error!r}")
         return []
     if n_read < len(rows):
-        verdict.blame("damage", f"{when}: {len(rows)} rows, of which bostruct reads {n_read}")
+        verdict.blame("damage", f"{when}: bostruct reads {n_read} of {len(rows)} rows")
     check_numbers(rows, value_of, verdict)
-    check_told(rows, told, verdict)
+    check_told(rows, finished, verdict)
     check_doubles(rows, crowd.place.may_double, verdict)
-    check_evaluations(rows, told, evaluations, crowd.place.may_double, verdict)
+    check_evaluations(rows, finished, evaluations, crowd.place.may_double, verdict)
     check_failures(rows, crowd, allowed, verdict)
     return rows
 
 
 def check_doubles(rows: Rows, may_double: bool, verdict: Verdict) -> None:
-    """Blame doubles of other points, of trials that were never handed out again, and where no lease can end.
+    """Blame doubles of another point, of a trial that was never requeued, and in a place without leases.
 
-    rows: of the storage.
-    may_double: as of `Place`.
+    rows: rows of the storage.
+    may_double: see `Place`.
     verdict: takes the faults.
     """
     for row in rows:
@@ -87,46 +87,46 @@ def check_doubles(rows: Rows, may_double: bool, verdict: Verdict) -> None:
             continue
         first = rows[number]
         if plain_point(first["point"]) != plain_point(row["point"]):
-            verdict.blame("twice", f"{row} is called a double of another point, {first}")
+            verdict.blame("twice", f"{row} is marked as a double of another point, {first}")
         if not may_double or json.loads(first["info"]).get("attempts", 1) < 2:
-            verdict.blame("twice", f"{row} doubles a trial whose lease nobody took over: {first}")
+            verdict.blame("twice", f"{row} doubles a trial that was never requeued: {first}")
 
 
 def check_evaluations(
-    rows: Rows, told: Rows, evaluations: list[Evaluation], may_double: bool, verdict: Verdict
+    rows: Rows, finished: Rows, evaluations: list[Evaluation], may_double: bool, verdict: Verdict
 ) -> None:
-    """Blame points that no trial has, evaluations after their trial was told, and two of them side by side.
+    """Blame evaluations of a point that no trial has, after its trial has finished, or at the same time as another.
 
-    rows: of the storage.
-    told: logs of what `tell` returned from.
-    evaluations: of all launches.
-    may_double: as of `Place`.
+    rows: rows of the storage.
+    finished: logs of the trials that `tell` returned.
+    evaluations: evaluations of all launches.
+    may_double: see `Place`.
     verdict: takes the faults.
     """
     points = {row["number"]: plain_point(row["point"]) for row in rows}
-    known = set(points.values())
+    stored = set(points.values())
     doubled = {points[row["number"]] for row in rows if may_double and row["attempts"] > 1}  # by a late writer
     done: dict[str, float] = {}
-    for line in told:
+    for line in finished:
         point = points.get(line["number"], "")
         done[point] = min(line["at"], done.get(point, math.inf))
     by_point: dict[str, list[Evaluation]] = {}
     for one in evaluations:
         by_point.setdefault(one.point, []).append(one)
-        if one.point not in known:
+        if one.point not in stored:
             verdict.blame("lost", f"launch {one.key} evaluated {one.point}, which no trial has")
         if one.begin > done.get(one.point, math.inf) and one.point not in doubled:
-            verdict.blame("twice", f"launch {one.key} evaluated {one.point}, which was told before")
+            verdict.blame("twice", f"launch {one.key} evaluated {one.point}, which had finished")
     for first, second in (pair for ones in by_point.values() for pair in combinations(ones, 2)):
         if second.begin < first.over and first.point not in doubled:
-            verdict.blame("side by side", f"{second} while {first}, whose owner lived")
+            verdict.blame("side by side", f"{second} during {first}, whose owner was alive")
 
 
 def check_failures(rows: Rows, crowd: Crowd, allowed: int, verdict: Verdict) -> None:
-    """Blame failures but of trials that ran in two writers that were ended, and of workers that were.
+    """Blame failures, except of trials that ran in two killed writers, and of trials whose worker was killed.
 
-    rows: of the storage.
-    crowd: with all launches.
+    rows: rows of the storage.
+    crowd: the writers, with all launches.
     allowed: how many trials may have failed with their worker.
     verdict: takes the faults.
     """
@@ -147,12 +147,12 @@ def _name_failure(row: dict[str, Any], ended: int) -> str | None:
 
 
 def check_leases(rows: Rows, crowd: Crowd, asked: float, when: str, verdict: Verdict) -> None:
-    """Blame trials that a writer holds which has ended, once its lease is over.
+    """Blame running trials of an ended writer whose lease is over.
 
-    rows: of the storage, after another writer has asked.
-    crowd: with all launches.
-    asked: when it did, or later.
-    when: for messages.
+    rows: rows of the storage, after another writer has asked.
+    crowd: the writers, with all launches.
+    asked: when the other writer asked, or later.
+    when: description of the moment, for messages.
     verdict: takes the faults.
     """
     over = [launch for launch in crowd.launches if crowd.place.find_due(launch.ended) <= asked]
@@ -163,10 +163,10 @@ def check_leases(rows: Rows, crowd: Crowd, asked: float, when: str, verdict: Ver
 
 
 def check_end(rows: Rows, n_trials: int, verdict: Verdict) -> None:
-    """Blame a study that was to be finished, and is not, or has too many trials.
+    """Blame a study whose last launch left running trials or a wrong number of finished trials.
 
-    rows: of the storage.
-    n_trials: that were to be finished, but for doubles.
+    rows: rows of the storage.
+    n_trials: expected number of finished trials, without doubles.
     verdict: takes the faults.
     """
     running = [row["number"] for row in rows if row["status"] == "running"]

@@ -1,4 +1,4 @@
-"""What befalls a file that several processes write: a full disk, a loss, one that is stopped while it decides."""
+"""Accidents to a file that several processes write: a full disk, a lost file, a stopped holder of the ask lock."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE = 120.0  # seconds, on a busy machine
 
 
 def start(call: Callable[[], Any], log: Path) -> int:
-    """Fork a process that makes a call; an exception is in the log, whose lines others read."""
+    """Fork a process that makes a call, and log the traceback of an exception; other processes read the log."""
     process = os.fork()
     if process:
         return process
@@ -40,7 +40,7 @@ def start(call: Callable[[], Any], log: Path) -> int:
 
 
 def write_until_refused(file: Path | str, log: Path) -> None:
-    """Ask and tell, and log what was told, until the storage refuses; then say why, and close."""
+    """Ask, tell and log each completed trial until the storage refuses; then log its message and close the study."""
     study = open_study(file)
     try:
         while True:
@@ -49,7 +49,7 @@ def write_until_refused(file: Path | str, log: Path) -> None:
             append_line(log, {"number": trial.number, "value": float(trial.point["x"])})
     except StorageError as error:
         append_line(log, {"refused": str(error)})
-    with warnings.catch_warnings(), suppress(StorageError):  # a full disk may not take the trials back
+    with warnings.catch_warnings(), suppress(StorageError):  # on a full disk trials may not be requeued
         warnings.simplefilter("ignore")
         study.close()
 
@@ -57,25 +57,25 @@ def write_until_refused(file: Path | str, log: Path) -> None:
 def run_to_refusal(
     file: Path | str, logs: list[Path], meanwhile: Callable[[], None], verdict: Verdict
 ) -> list[list[Any]]:
-    """Have several processes write until all are refused, and return what each was told; blame other ends."""
+    """Let several processes write until each is refused, and return the completed trials of each; blame other ends."""
     processes = [start(lambda log=log: write_until_refused(file, log), log) for log in logs]
     meanwhile()
     for process in processes:
         os.waitpid(process, 0)
-    told = []
+    completed = []
     for log in logs:
         lines = read_log(log)
         log.unlink()
-        told.append([(line["number"], line["value"]) for line in lines if "value" in line])
+        completed.append([(line["number"], line["value"]) for line in lines if "value" in line])
         if "refused" not in lines[-1]:
             verdict.blame("otherwise than documented", lines[-1])
         elif not any(word in lines[-1]["refused"] for word in ("disk", "space", "removed")):
-            verdict.blame("otherwise than documented", f"the words do not say why: {lines[-1]}")
-    return told
+            verdict.blame("otherwise than documented", f"the message gives no reason: {lines[-1]}")
+    return completed
 
 
 def read_values(file: Path) -> set[tuple[int, float]]:
-    """Return numbers and values of the trials that were told, by plain sqlite3."""
+    """Read the numbers and values of all finished trials with plain sqlite3."""
     with closing(sqlite3.connect(file)) as connection:
         if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
             return set()
@@ -83,17 +83,17 @@ def read_values(file: Path) -> set[tuple[int, float]]:
 
 
 def fill_disk_together(folder: Path, verdict: Verdict) -> None:
-    """Have four processes write until the disk is full, again and again with some more room."""
+    """Let four processes write until the disk is full, several times, each time with a little more room."""
     disk = folder / "disk"
     disk.mkdir()
     with mount_small_disk(disk, 400):
-        ballast, file, told = disk / "ballast", disk / "runs.db", set()
+        ballast, file, completed = disk / "ballast", disk / "runs.db", set()
         ballast.write_bytes(bytes(200 * 1024))
         open_study(file).close()
         for room in (140, 80, 0):
-            for ones in run_to_refusal(file, [folder / f"told-{i}" for i in range(WRITERS)], lambda: None, verdict):
-                told |= set(ones)
-            check_values(file, told, verdict)
+            for own in run_to_refusal(file, [folder / f"told-{i}" for i in range(WRITERS)], lambda: None, verdict):
+                completed |= set(own)
+            check_values(file, completed, verdict)
             os.truncate(ballast, room * 1024)
         with open_study(file) as study:
             waiting = [trial.number for trial in study.trials if trial.status == "running"]
@@ -102,21 +102,21 @@ def fill_disk_together(folder: Path, verdict: Verdict) -> None:
             for _ in range(len(waiting) + 1):
                 step(study)
             if any(trial.status == "running" for trial in study.trials):
-                verdict.blame("otherwise than documented", f"not all of {waiting} were handed out again")
-        check_values(file, told, verdict)
+                verdict.blame("otherwise than documented", f"not all of {waiting} were requeued")
+        check_values(file, completed, verdict)
         if left := {path.name for path in disk.iterdir()} - {"ballast", "runs.db"}:
             verdict.blame("otherwise than documented", f"left behind: {left}")
 
 
-def check_values(file: Path, told: set[Any], verdict: Verdict) -> None:
-    """Blame what was told and is not in the file."""
-    if missing := told - read_values(file):
+def check_values(file: Path, completed: set[Any], verdict: Verdict) -> None:
+    """Blame completed trials that the file lacks."""
+    if missing := completed - read_values(file):
         verdict.blame("lost", f"{file.name} lacks {missing}")
-    verdict.count("values told", len(told))
+    verdict.count("values told", len(completed))
 
 
 def lose_file_together(folder: Path, verdict: Verdict) -> None:
-    """Remove a file under four processes: each writes what it knows to a file of its own."""
+    """Remove a file while four processes write it: each must save its trials to a new file."""
     place = folder / "place"
     place.mkdir()
     file, logs = place / "runs.db", [folder / f"told-{i}" for i in range(WRITERS)]
@@ -126,18 +126,18 @@ def lose_file_together(folder: Path, verdict: Verdict) -> None:
         wait_until(lambda: all(len(read_log(log)) > 3 for log in logs), PATIENCE)
         file.unlink()
 
-    told = run_to_refusal(file, logs, remove, verdict)
+    completed = run_to_refusal(file, logs, remove, verdict)
     rescued = {path: read_values(path) for path in place.glob("runs-rescued-*.db")}
-    for ones in told:
-        if not any(values.issuperset(ones) for values in rescued.values()):
-            verdict.blame("lost", f"{ones} is in none of {rescued}")
-    verdict.count("values told", sum(map(len, told)))
+    for own in completed:
+        if not any(values.issuperset(own) for values in rescued.values()):
+            verdict.blame("lost", f"{own} is in none of {rescued}")
+    verdict.count("values told", sum(map(len, completed)))
     if left := {path.name for path in place.iterdir()} - {path.name for path in rescued} - {"runs.db-journal"}:
         verdict.blame("otherwise than documented", f"left behind: {left}")
 
 
 def stop_while_deciding(folder: Path, verdict: Verdict) -> None:
-    """Stop a process that decides: others tell, wait to ask, and ask once it is killed."""
+    """Stop a process that holds the ask lock: others can tell, but their `ask` waits until the process is killed."""
     file, log = folder / "runs.db", folder / "log"
     open_study(file).close()
 
@@ -146,7 +146,7 @@ def stop_while_deciding(folder: Path, verdict: Verdict) -> None:
             append_line(log, {"event": "decides"})
             time.sleep(10 * PATIENCE)
 
-    def go_on() -> None:
+    def work() -> None:
         with open_study(file) as study:
             trial = study.ask()
             append_line(log, {"event": "holds a trial"})
@@ -156,7 +156,7 @@ def stop_while_deciding(folder: Path, verdict: Verdict) -> None:
             study.ask()
             append_line(log, {"event": "asked"})
 
-    started = [start(go_on, log)]
+    started = [start(work, log)]
     wait_for("holds a trial", log, verdict)
     started.append(start(decide, log))
     wait_for("decides", log, verdict)
@@ -176,19 +176,19 @@ def stop_while_deciding(folder: Path, verdict: Verdict) -> None:
 
 
 def is_logged(log: Path, event: str) -> bool:
-    """Tell whether something happened."""
+    """Return whether an event is in the log."""
     return any(line.get("event") == event for line in read_log(log))
 
 
 def wait_for(event: str, log: Path, verdict: Verdict, patience: float = PATIENCE) -> None:
-    """Wait until something happened, or a process is in trouble; blame that it did not."""
+    """Wait until an event or an exception is logged; blame a missing event."""
     wait_until(lambda: is_logged(log, event) or any("trouble" in line for line in read_log(log)), patience)
     if not is_logged(log, event):
         verdict.blame("otherwise than documented", f"{event} did not happen: {read_log(log)}")
 
 
 def close_while_deciding(folder: Path, verdict: Verdict) -> None:
-    """Close a study while another one decides, and then that one while it does: nobody waits, and trials go on."""
+    """Close one study while another holds the ask lock, then close the holder: no call waits, trials are requeued."""
     file = folder / "runs.db"
     one, another = open_study(file), open_study(file)
     trial = another.ask()
@@ -199,7 +199,7 @@ def close_while_deciding(folder: Path, verdict: Verdict) -> None:
             one.tell(again, 1.0)
             one.close()
         if again.point != trial.point:
-            verdict.blame("otherwise than documented", "the trial of a study that was closed was not handed out")
+            verdict.blame("otherwise than documented", "the trial of a closed study was not requeued")
         third = executor.submit(lambda: step_and_close(open_study(file))).result(PATIENCE)
     check_values(file, {(0, 1.0), (1, third)}, verdict)
     if left := {path.name for path in folder.iterdir()} - {"runs.db"}:

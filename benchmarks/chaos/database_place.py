@@ -1,4 +1,4 @@
-"""A PostgreSQL database for the writers of a study: what befalls its connections, its server and the way to it."""
+"""A PostgreSQL database for the writers of a study, whose connections, server and network can be struck."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.storage.postgresql.server import Server
 
 DATABASE = "chaos"
 SESSIONS = f"FROM pg_stat_activity WHERE application_name LIKE 'bostruct %' AND datname = '{DATABASE}'"
-LONGEST = 3.0  # seconds for which something is away at random
-SLACK = 2.0  # seconds for which a busy machine is late
+LONGEST = 3.0  # seconds of the longest random outage
+SLACK = 2.0  # seconds by which a busy machine may be late
 LEAVE = 10.0  # seconds for the sessions of a writer that has ended to end
 
 SERVER_ENDS = {
@@ -29,11 +29,11 @@ SERVER_ENDS = {
 
 
 class DatabasePlace:
-    """A database on a server of its own, to which writers connect through a port that can be cut.
+    """A database on its own server, to which writers connect through a port that can be cut.
 
-    limits: of bostruct, by name, that writers are to have instead of theirs.
-    server: that is used, and removed at the end; None for a new one.
-    options: of CREATE DATABASE.
+    limits: time limits of bostruct that writers replace, by name.
+    server: the server, which is removed at the end; None for a new one.
+    options: options of CREATE DATABASE.
     """
 
     may_double = True
@@ -45,7 +45,7 @@ class DatabasePlace:
         self.network = Proxy(self.server.port)
         self.storage = self.server.tcp_url(DATABASE, self.network.port)
         self._gone_seconds = limits.get("GONE_SECONDS", GONE_SECONDS)
-        self._back = -math.inf  # when the server, or the way to it, was last there again
+        self._back = -math.inf  # end of the last outage of the server or the network
 
     @property
     def modes(self) -> dict[str, int]:
@@ -62,15 +62,15 @@ class DatabasePlace:
             "hold the network": 4,
         }
 
-    def befall(self, mode: str, chance: random.Random) -> None:
-        """Have something happen to the server or to the network, and to all that is there again after a while.
+    def befall(self, mode: str, rng: random.Random) -> None:
+        """Strike the connections, the server or the network, and return when all are available again.
 
         mode: one of `modes`.
-        chance: says how long, and to whom.
+        rng: random generator of durations and targets.
         """
-        seconds = chance.uniform(0.0, LONGEST)
+        seconds = rng.uniform(0.0, LONGEST)
         if mode == "end connections":
-            self._end_sessions(chance.randint(1, 6))
+            self._end_sessions(rng.randint(1, 6))
         elif mode == "end the decider's connection":
             self._end_sessions(1, "AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)")
         elif mode == "end connections again and again":
@@ -89,10 +89,10 @@ class DatabasePlace:
             self.hold_network(seconds, then_cut=mode == "cut the network")
 
     def restart(self, how: signal.Signals, seconds: float) -> None:
-        """End the server, and start it again.
+        """End the server and start it again.
 
-        how: SIGINT in good order, SIGQUIT at once, SIGKILL.
-        seconds: between.
+        how: SIGINT for an orderly shutdown, SIGQUIT for an immediate one, or SIGKILL.
+        seconds: pause before the start.
         """
         self.server.stop(how)
         time.sleep(seconds)
@@ -100,7 +100,7 @@ class DatabasePlace:
         self._back = time.monotonic()
 
     def stop_server(self, seconds: float) -> None:
-        """Stop all processes of the server for a while."""
+        """Suspend all processes of the server for a number of seconds."""
         processes = self.server.find_processes()
         _send(processes, signal.SIGSTOP)
         time.sleep(seconds)
@@ -108,10 +108,10 @@ class DatabasePlace:
         self._back = time.monotonic()
 
     def hold_network(self, seconds: float, *, then_cut: bool) -> None:
-        """Carry nothing between writers and server for a while.
+        """Hold all traffic between writers and server for a while.
 
-        seconds: how long.
-        then_cut: whether all connections are ended then, or go on.
+        seconds: duration.
+        then_cut: whether all connections are cut at the end; otherwise they continue.
         """
         self.network.hold()
         time.sleep(seconds)
@@ -121,16 +121,16 @@ class DatabasePlace:
         self._back = time.monotonic()
 
     def find_due(self, ended: float) -> float:
-        """Return from when on an ask finds the trials free of a writer that has ended.
+        """Return the time from which `ask` finds the trials of an ended writer free.
 
-        ended: when it did.
+        ended: when the writer ended.
 
-        Nobody is called gone for a while after the server was away, since nobody could renew a lease then.
+        For a while after an outage no writer counts as gone, since no writer could renew its lease during the outage.
         """
         return max(ended, self._back + self._gone_seconds) + self._gone_seconds + SLACK
 
     def read(self) -> Rows:
-        """Return all trials by number, by plain SQL."""
+        """Read all trials by number with plain SQL."""
         if not self.server.query("SELECT 1 FROM pg_tables WHERE schemaname = 'bostruct'", DATABASE):
             return []
         rows = self.server.query(f"SELECT {', '.join(COLUMNS)} FROM bostruct.trials ORDER BY number", DATABASE)
@@ -138,7 +138,7 @@ class DatabasePlace:
         return name_stored_values(rows, domains[0][0]) if domains else []
 
     def find_leftovers(self) -> list[str]:
-        """Return the sessions, locks and rows of writers that are left when none is there any more."""
+        """Return the sessions and locks that are left after all writers have ended."""
         deadline = time.monotonic() + LEAVE
         while (left := self._list_leftovers()) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -157,7 +157,7 @@ class DatabasePlace:
         self.server.query(f"SELECT pg_terminate_backend(pid) {SESSIONS} {which} ORDER BY random() LIMIT {count}")
 
     def _kill_session(self) -> None:
-        """Kill the process of a session, upon which the server ends all others and recovers."""
+        """Kill the process of a session, which makes the server end all other sessions and recover."""
         found = self.server.query(f"SELECT pid {SESSIONS} ORDER BY random() LIMIT 1")
         _send([pid for (pid,) in found], signal.SIGKILL)
         self.server.await_answer()

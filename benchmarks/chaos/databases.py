@@ -1,4 +1,4 @@
-"""Four writers of one study in a PostgreSQL database, struck as those of a file, and so are connections and server."""
+"""Four writers of one study in a PostgreSQL database; the writers, connections, server and network are struck."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from benchmarks.chaos.row import Row, Verdict, numbered
 from benchmarks.chaos.writers import KINDS, STRIKES_PER_CASE, besiege
 from tests.storage.postgresql.server import why_not
 
-# Leases end while a case runs, and a server that starts on a busy machine is waited for; all else is as for users.
+# Leases must end while a case runs, and a busy machine may start the server slowly; other limits are the defaults.
 SHORT_LIMITS = {"RENEW_SECONDS": 0.5, "GONE_SECONDS": 3.0, "TURN_SECONDS": 0.3, "OPEN_SECONDS": 60.0}
 
 
 def why_no_database() -> str | None:
-    """Say why this machine has no server for the row, None where it has one."""
+    """Return why this machine has no server for the row, or None if it has one."""
     if importlib.util.find_spec("psycopg") is None:
         return "psycopg is not installed: it comes with the extra postgresql"
     return why_not()
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Strike ten times at four writers of one study, at their connections, at the server, or at the network."""
+    """Strike four writers of one study, their connections, the server or the network, ten times."""
     place = DatabasePlace(SHORT_LIMITS)
     try:
         return besiege(place, folder, int(case), STRIKES_PER_CASE)

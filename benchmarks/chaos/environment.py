@@ -1,4 +1,4 @@
-"""What may befall the surroundings of a study, each case in a process of its own."""
+"""Changes in the environment of a study, each in its own process."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ SHORT = (
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Have the surroundings of a study change."""
+    """Change the environment of a study."""
     return run_isolated(CASES[case], folder, LIMIT)
 
 
 def run_isolated(surroundings: Surroundings, folder: Path, limit: float) -> Verdict:
-    """Take a case in a forked process; one that this machine does not allow is counted.
+    """Run a case in a forked process; a case that this machine does not allow is counted.
 
     surroundings: the case.
-    folder: an empty one.
+    folder: an empty folder.
     limit: seconds of wall time.
     """
 

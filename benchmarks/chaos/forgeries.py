@@ -1,4 +1,4 @@
-"""Hostile files: what a forger who knows the checksums may write as space, state, values, schema, trigger or view."""
+"""Hostile files: a forger who knows the checksums writes a space, state, values, schema, triggers or views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.chaos.row import Row, Verdict, numbered
 from bostruct.storage.rows import CHANGE_COLUMNS, PROGRESS_COLUMNS, STUDY_COLUMNS, TRIAL_COLUMNS, checksum
 
 FORGERIES_PER_CASE = 20
-LIMIT = 30.0  # seconds of wall time on a busy machine; the limit of CPU time is that of `read_hostile`
+LIMIT = 30.0  # seconds of wall time on a busy machine; `read_hostile` limits the CPU time
 TABLES = {"studies": STUDY_COLUMNS, "progress": PROGRESS_COLUMNS, "trials": TRIAL_COLUMNS}
 CANARY = "canary"
 CODE = f"__import__('pathlib').Path({CANARY!r}).touch()"
@@ -94,56 +94,54 @@ def _rng() -> Any:
     return np.random.default_rng(0)
 
 
-def forge_json(text: str, chance: random.Random) -> str:
-    """Return JSON text in which one part, somewhere, is another one, is missing, or is there twice."""
+def forge_json(text: str, rng: random.Random) -> str:
+    """Return JSON text in which a random part is replaced, removed or repeated."""
     whole = [json.loads(text)]
     places = list(_places(whole))
-    holder, key = chance.choice(places)
-    action = chance.random()
+    holder, key = rng.choice(places)
+    action = rng.random()
     if action < 0.7:
-        holder[key] = chance.choice(VALUES)
+        holder[key] = rng.choice(VALUES)
     elif action < 0.85 and holder is not whole:
         del holder[key]
     elif isinstance(holder, list):
         holder.append(holder[key])
     else:
-        holder[chance.choice(["", "name", "domain", "size", "x"])] = chance.choice(VALUES)
+        holder[rng.choice(["", "name", "domain", "size", "x"])] = rng.choice(VALUES)
     return json.dumps(whole[0] if whole else None)
 
 
 def _places(holder: Any) -> Any:
-    """Yield each container in a JSON value with each of its keys."""
+    """Yield each container in a JSON value with each of its keys, depth first."""
     for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
         yield holder, key
         if isinstance(holder[key], dict | list):
             yield from _places(holder[key])
 
 
-def forge_column(file: Path, chance: random.Random) -> str:
-    """Write something else into a column of a row, with the checksums that go with it; returns what."""
-    table = chance.choice(["studies", "studies", "progress", "trials", "trials", "trials"])
-    column = chance.choice(TABLES[table])
+def forge_column(file: Path, rng: random.Random) -> str:
+    """Overwrite a column of a row, fix the checksums, and return a description of the change."""
+    table = rng.choice(["studies", "studies", "progress", "trials", "trials", "trials"])
+    column = rng.choice(TABLES[table])
     with closing(sqlite3.connect(file)) as connection, connection:
-        rowid, text = chance.choice(connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall())
+        rowid, text = rng.choice(connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall())
         is_json = isinstance(text, str) and text[:1] in ("{", "[")
-        if is_json and chance.random() < 0.75:
-            given: Any = forge_json(text, chance)
+        if is_json and rng.random() < 0.75:
+            given: Any = forge_json(text, rng)
         else:
-            given = chance.choice(
-                (*TEXTS, *(value for value in VALUES if isinstance(value, str | float | None)), b"\xff")
-            )
+            given = rng.choice((*TEXTS, *(value for value in VALUES if isinstance(value, str | float | None)), b"\xff"))
         try:
             connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (given, rowid))
             seal(connection)
-        except (sqlite3.Error, OverflowError, UnicodeEncodeError):  # not even SQLite takes it
+        except (sqlite3.Error, OverflowError, UnicodeEncodeError):  # SQLite rejects the value
             connection.rollback()
             return "nothing"
     return f"{table}.{column} = {str(given)[:300]!r}"
 
 
-def forge_schema(file: Path, chance: random.Random) -> str:
-    """Change the schema, and write what goes with it; returns how."""
-    script = chance.choice(SCHEMAS)
+def forge_schema(file: Path, rng: random.Random) -> str:
+    """Change the schema by a random script, and return the script, with the error if it failed."""
+    script = rng.choice(SCHEMAS)
     with closing(sqlite3.connect(file)) as connection:
         try:
             connection.executescript(script)
@@ -154,7 +152,7 @@ def forge_schema(file: Path, chance: random.Random) -> str:
 
 
 def seal(connection: sqlite3.Connection) -> None:
-    """Write the counts and checksums that go with what a file holds."""
+    """Write the counts and checksums that match the contents of a file."""
     _seal(connection, "trials")
     has_changes = connection.execute("PRAGMA table_info(changes)").fetchone() is not None
     if has_changes:
@@ -164,8 +162,8 @@ def seal(connection: sqlite3.Connection) -> None:
         query = "SELECT checksum FROM changes WHERE study = ?"
         changes = connection.execute(query, (study,)).fetchall() if has_changes else []
         digest = (sum(row[0] for row in (*rows, *changes)) + 2**63) % 2**64 - 2**63
-        told = sum(row[1] is not None for row in rows)
-        connection.execute("UPDATE OR IGNORE progress SET digest = ?, told = ? WHERE study = ?", (digest, told, study))
+        count = sum(row[1] is not None for row in rows)
+        connection.execute("UPDATE OR IGNORE progress SET digest = ?, told = ? WHERE study = ?", (digest, count, study))
     _seal(connection, "progress")
     _seal(connection, "studies")
 
@@ -181,22 +179,22 @@ FORGERS: tuple[Callable[[Path, random.Random], str], ...] = (*[forge_column] * 7
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Forge files, and have each read and written in a process of its own."""
-    chance, verdict = random.Random(int(case)), Verdict()
+    """Forge files, and read and write each in a separate process."""
+    rng, verdict = random.Random(int(case)), Verdict()
     for number in range(FORGERIES_PER_CASE):
         file = folder / str(number) / "runs.db"
         file.parent.mkdir()
-        file.write_bytes(chance.choice(make_originals()))
-        what = chance.choice(FORGERS)(file, chance)
+        file.write_bytes(rng.choice(make_originals()))
+        what = rng.choice(FORGERS)(file, rng)
         judge(what, file, verdict)
     return verdict
 
 
 def judge(what: str, file: Path, verdict: Verdict) -> None:
-    """Have a forged file read, and blame all but a refusal in words and reading what it says.
+    """Read a forged file; anything but a refusal with a message or reading the file's contents is a fault.
 
-    what: was forged, for messages.
-    file: in a folder of its own, in which nothing but the file and what lies beside it may come to be.
+    what: description of the forgery, for messages.
+    file: in its own folder; a canary file in that folder shows that forged code was run.
     """
     answer = call_isolated(lambda: read_hostile(file), LIMIT)
     if (file.parent / CANARY).exists():

@@ -1,4 +1,4 @@
-"""A PostgreSQL server whose disk becomes full: that of its tables, or that of its write-ahead log."""
+"""A PostgreSQL server with a full disk: the disk of its tables, or the disk of its write-ahead log."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from benchmarks.chaos.writers import Siege
 from bostruct.storage.postgresql.connecting import GONE_SECONDS
 from tests.storage.postgresql.server import Server
 
-ROOM = 300 * 1024  # bytes that are free at first
-LATE = 15.0  # seconds for which a busy machine may be late
+ROOM = 300 * 1024  # free bytes at first
+LATE = 15.0  # seconds by which a busy machine may be late
 
 
 def fill_disk_of_tables(folder: Path, verdict: Verdict) -> None:
-    """Have four processes write until the tables have no room, again and again with some more."""
+    """Let four processes write until the tables have no room, then free some room and repeat."""
     disk = _make_disk(folder)
     with mount_small_disk(disk, 20 * 1024):
         server = Server()
@@ -38,36 +38,36 @@ def fill_disk_of_tables(folder: Path, verdict: Verdict) -> None:
 
 def _fill_tables(place: DatabasePlace, ballast: Path, folder: Path, verdict: Verdict) -> None:
     open_study(place.storage).close()
-    told: set[tuple[int, float]] = set()
+    completed: set[tuple[int, float]] = set()
     for _ in range(2):
         _leave_room(ballast, ROOM)
         logs = [folder / f"told-{number}" for number in range(WRITERS)]
-        for ones in run_to_refusal(place.storage, logs, lambda: None, verdict):
-            told |= set(ones)
-        ballast.unlink()  # a full disk takes no new connections
-        _check_values(place, told, verdict)
+        for own in run_to_refusal(place.storage, logs, lambda: None, verdict):
+            completed |= set(own)
+        ballast.unlink()  # a server with a full disk accepts no new connections
+        _check_values(place, completed, verdict)
     with open_study(place.storage) as study:
-        deadline = time.monotonic() + GONE_SECONDS + LATE  # where no row could be written when it was closed
+        deadline = time.monotonic() + GONE_SECONDS + LATE  # for leases that a closing writer could not release
         while any(trial.status == "running" for trial in study.trials) and time.monotonic() < deadline:
             step(study)
             time.sleep(0.1)
         left = [trial for trial in study.trials if trial.status == "running"]
     if left:
-        verdict.blame("stale leases", f"not handed out again: {left}")
-    _check_values(place, told, verdict)
+        verdict.blame("stale leases", f"not requeued: {left}")
+    _check_values(place, completed, verdict)
     if leftovers := place.find_leftovers():
         verdict.blame("left behind", leftovers)
 
 
-def _check_values(place: DatabasePlace, told: set[tuple[int, float]], verdict: Verdict) -> None:
+def _check_values(place: DatabasePlace, completed: set[tuple[int, float]], verdict: Verdict) -> None:
     rows = place.server.query("SELECT number, value FROM bostruct.trials WHERE told IS NOT NULL", DATABASE)
-    if missing := told - set(rows):
+    if missing := completed - set(rows):
         verdict.blame("lost", f"the database lacks {missing}")
-    verdict.count("values told", len(told))
+    verdict.count("values told", len(completed))
 
 
 def fill_disk_of_log(folder: Path, verdict: Verdict) -> None:
-    """Have four writers write until the log has no room, which ends the server, and start it with more room."""
+    """Let four writers write until the log has no room, which ends the server; restart it with more room."""
     disk = _make_disk(folder)
     with mount_small_disk(disk, 48 * 1024):
         log = _make_folder(disk / "log")
@@ -80,8 +80,8 @@ def fill_disk_of_log(folder: Path, verdict: Verdict) -> None:
 
 
 def _fill_log(place: DatabasePlace, ballast: Path, folder: Path, verdict: Verdict) -> None:
-    server, chance = place.server, random.Random(0)
-    siege = Siege(make_crowd(place, folder / "logs", "random", 0, chance), chance, verdict)
+    server, rng = place.server, random.Random(0)
+    siege = Siege(make_crowd(place, folder / "logs", "random", 0, rng), rng, verdict)
     try:
         siege.crowd.launch_missing()
         siege.crowd.wait_for_told(20)
@@ -99,7 +99,7 @@ def _fill_log(place: DatabasePlace, ballast: Path, folder: Path, verdict: Verdic
 
 
 def _make_disk(folder: Path) -> Path:
-    folder.chmod(0o755)  # as another user runs the server
+    folder.chmod(0o755)  # because another user runs the server
     disk = folder / "disk"
     disk.mkdir()
     return disk
@@ -113,7 +113,7 @@ def _make_folder(path: Path) -> Path:
 
 
 def _leave_room(ballast: Path, room: int) -> None:
-    """Fill a disk but for so many bytes."""
+    """Fill a disk except for a number of free bytes."""
     ballast.unlink(missing_ok=True)
     disk = os.statvfs(ballast.parent)
     ballast.write_bytes(bytes(max(0, disk.f_bavail * disk.f_frsize - room)))

@@ -1,4 +1,4 @@
-"""Objectives that harm the process they run in: harmlessly for the study, by killing it, or by never ending."""
+"""Objectives that change their process without harm to the study, that kill it, or that never end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def value_at(point: dict[str, Any]) -> float:
 
 
 def _after(action: Callable[[], Any]) -> Action:
-    """Return an objective that acts, and then returns the right value."""
+    """Return an objective that runs an action and then returns the right value."""
 
     def objective(point: dict[str, Any]) -> float:
         value = value_at(point)

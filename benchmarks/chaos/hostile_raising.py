@@ -1,4 +1,4 @@
-"""Objectives that raise or return what no objective should: each fails its own trial."""
+"""Objectives with an unusual exception or an invalid result: each fails its own trial."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bostruct.outcome import Outcome
 
 
 class Own(BaseException):
-    """No `Exception`."""
+    """An exception that is not an `Exception`."""
 
 
 class Mute(Exception):
@@ -58,7 +58,7 @@ class Untraceable(Exception):
 
 
 class Fragile:
-    """Fails however it is looked at."""
+    """An object that fails when it is shown or converted."""
 
     def __repr__(self) -> str:
         raise ValueError("no text")

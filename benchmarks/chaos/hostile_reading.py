@@ -1,4 +1,4 @@
-"""A hostile file, read in all ways there are, while the process watches what it is made to do."""
+"""Read a hostile file in all possible ways, while an audit hook watches the process."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ FORBIDDEN = {
 
 @dataclass
 class Reading:
-    """What came of reading a hostile file.
+    """The result of reading a hostile file.
 
-    refused: words of the refusals.
+    refused: messages of the refusals.
     faults: pairs of a kind and a description.
     """
 
@@ -41,24 +41,24 @@ class Reading:
 
 
 def read_hostile(file: Path) -> Reading:
-    """Read a file in all ways, in this process, which is limited and watched from then on.
+    """Read a file in all ways in this process, whose resources are limited and which is watched from now on.
 
-    file: in a folder of its own, the only place where anything may be written.
+    file: in its own folder, the only place where anything may be written.
 
-    Raises what no reader should have to see.
+    Raises all exceptions except those of bostruct.
     """
     reading = Reading()
     warnings.simplefilter("ignore")
     os.chdir(file.parent)
     _limit_resources()
     _watch(file.parent, reading)
-    for way in (_read, _show, _go_on):
+    for way in (_read, _show, _resume):
         try:
             way(file, reading)
         except BostructError as error:
             reading.refused.append(str(error))
             if not str(error).strip():
-                reading.faults.append(("tracebacks", f"{way.__name__}: a refusal without words"))
+                reading.faults.append(("tracebacks", f"{way.__name__}: an error without a message"))
     return reading
 
 
@@ -90,18 +90,18 @@ def _writes(arguments: tuple[Any, ...]) -> bool:
 
 
 def _read(file: Path, reading: Reading) -> None:
-    """Compare what is read with what the file says."""
+    """Compare what bostruct reads with the rows of the file."""
     with bo.Study.load(file, read_only=True) as study:
         shown = {trial.number: (trial.status, trial.value, trial.reason) for trial in study.trials}
         _ = repr(study), repr(study.result), study._repr_html_()
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        said = connection.execute("SELECT number, status, value, reason FROM trials").fetchall()
-    if shown != {number: (*rest, text and cut_middle(text)) for number, *rest, text in said}:
-        reading.faults.append(("read otherwise", f"{shown} for {said}"))
+        rows = connection.execute("SELECT number, status, value, reason FROM trials").fetchall()
+    if shown != {number: (*rest, text and cut_middle(text)) for number, *rest, text in rows}:
+        reading.faults.append(("read otherwise", f"{shown} for {rows}"))
 
 
 def _show(file: Path, reading: Reading) -> None:
-    """Look at what the command line prints: no control characters but the ends of lines."""
+    """Check that the output of the command line has no control characters except line ends and tabs."""
     done = CliRunner().invoke(command, ["show", str(file)])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -109,8 +109,8 @@ def _show(file: Path, reading: Reading) -> None:
         reading.faults.append(("escape sequences", f"{odd} in {done.output!r:.300}"))
 
 
-def _go_on(file: Path, _: Reading) -> None:
-    """Ask and tell, as whoever resumes the study."""
+def _resume(file: Path, _: Reading) -> None:
+    """Ask and tell, as a user who resumes the study."""
     with bo.Study.load(file) as study:
         study.tell(study.ask(), 0.25)
         study.ask()

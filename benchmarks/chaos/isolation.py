@@ -1,4 +1,4 @@
-"""A call in a process of its own, whose end and whose silence are results too."""
+"""A call in a separate process, in which a crash or a timeout is also a result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call in a forked process.
+    """The result of a call in a forked process.
 
-    value: that it returned; None where it did not.
-    trouble: why it did not return: a traceback, or how its process ended; None where it returned.
-    is_slow: whether it was ended because its time was up.
+    value: the returned value; None if the call did not return.
+    trouble: why the call did not return: a traceback, or how its process ended; None if it returned.
+    is_slow: whether the process was ended because its time was up.
     """
 
     value: Any = None
@@ -29,13 +29,13 @@ class Answer:
 
 
 def call_isolated(call: Callable[[], Any], limit: float) -> Answer:
-    """Call a function in a forked process, which leads a process group that is killed at the end.
+    """Call a function in a forked process, whose process group is killed at the end.
 
-    call: returns what can be pickled.
+    call: returns a value that can be pickled.
     limit: seconds of wall time.
     """
     reader, writer = os.pipe()
-    gc.disable()  # what the child would collect is the parent's
+    gc.disable()  # the child must not collect objects of the parent
     process = os.fork()
     if process == 0:
         os.close(reader)
@@ -68,7 +68,7 @@ def _answer(call: Callable[[], Any], writer: int) -> None:
 
 
 def _read_until(reader: int, deadline: float) -> bytes | None:
-    """Return all until the pipe is closed; None where that takes too long."""
+    """Return all bytes until the pipe is closed, or None at the deadline."""
     found = b""
     while True:
         if not select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:

@@ -1,4 +1,4 @@
-"""Kill -9 and SIGTERM of studies and their workers, at random moments, again and again."""
+"""Repeated kill -9 and SIGTERM of studies and their workers at random moments."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from benchmarks.chaos.row import Row, Verdict, numbered
 from benchmarks.chaos.victim import METHODS, value_of
 
 KILLS_PER_STUDY = 10
-PATIENCE = 120.0  # seconds for a launch to get on, on a busy machine
+PATIENCE = 120.0  # seconds for a launch to make progress on a busy machine
 LEAVE = 10.0  # seconds for workers to end after their study
 KILLED, TERMINATED = -signal.SIGKILL, 143
-MODES = {  # who gets which signal, and how often that is drawn
+MODES = {  # which processes get which signal, with weights
     "kill study": 45,
     "kill worker": 15,
     "kill all": 8,
@@ -35,12 +35,12 @@ TWICE_RUNNING = "2 processes that ran this trial ended, or were cut off from the
 
 
 class Launch(NamedTuple):
-    """One start of the study, and the signal that it meets.
+    """One launch of the study, and the signal that it gets.
 
     number: from 0.
     mode: a key of MODES.
-    lines: trials to wait for; -1 to count the time from the start.
-    delay: seconds after that.
+    lines: number of finished trials to wait for; -1 to wait for none.
+    delay: further seconds to wait before the signal.
     """
 
     number: int
@@ -49,22 +49,22 @@ class Launch(NamedTuple):
     delay: float
 
 
-def draw_launch(number: int, chance: random.Random) -> Launch:
-    """Draw who is to be killed, and when: early, while all is being loaded, or after some trials were told."""
-    (mode,) = chance.choices(list(MODES), MODES.values())
-    if chance.random() < 0.2:
-        return Launch(number, mode, -1, chance.uniform(0.0, 2.5))
-    return Launch(number, mode, chance.randrange(12), chance.uniform(0.0, 0.05))
+def draw_launch(number: int, rng: random.Random) -> Launch:
+    """Draw which processes to kill, and when: early, while the study is loaded, or after some finished trials."""
+    (mode,) = rng.choices(list(MODES), MODES.values())
+    if rng.random() < 0.2:
+        return Launch(number, mode, -1, rng.uniform(0.0, 2.5))
+    return Launch(number, mode, rng.randrange(12), rng.uniform(0.0, 0.05))
 
 
 @dataclass
 class Siege:
-    """A study in a folder, which is launched and killed.
+    """A study that is launched and killed.
 
-    folder: of the file, the logs and the oracle's copies.
-    method: of the study.
-    seed: of the study and of the kills.
-    mark: carried by all its processes.
+    folder: folder of the file, the logs and the oracle's copies.
+    method: method of the study.
+    seed: seed of the study and of the kills.
+    mark: mark in the environment of all its processes.
     """
 
     folder: Path
@@ -81,11 +81,11 @@ class Siege:
         return len(read_log(self.folder / "told"))
 
     def start(self, launch: Launch) -> subprocess.Popen[bytes]:
-        where = [str(self.file), str(self.folder), self.method, str(self.seed), str(launch.number)]
+        given = [str(self.file), str(self.folder), self.method, str(self.seed), str(launch.number)]
         self.file.parent.mkdir(exist_ok=True)
         with open(self.folder / "stderr", "wb") as errors:
             return subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.chaos.victim", *where],
+                [sys.executable, "-m", "benchmarks.chaos.victim", *given],
                 cwd=ROOT,
                 env=os.environ | {MARK: self.mark, "OMP_NUM_THREADS": "1"},
                 stdout=errors,
@@ -94,7 +94,7 @@ class Siege:
             )
 
     def wait_for(self, n_told: int, process: subprocess.Popen[bytes]) -> bool:
-        """Wait until so many trials were told; return whether that came to be while the study lived."""
+        """Wait until `n_told` trials have finished; return whether they did while the study was running."""
         deadline = time.monotonic() + PATIENCE
         while self.n_told < n_told and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.005)
@@ -102,14 +102,14 @@ class Siege:
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Kill one study ten times, and ask the oracle after each."""
+    """Kill one study ten times, and check its file after each kill."""
     seed = int(case)
-    chance, verdict = random.Random(seed), Verdict()
+    rng, verdict = random.Random(seed), Verdict()
     siege = Siege(folder, METHODS[seed % len(METHODS)], seed, f"{os.getpid()}-{seed}")
     before: Rows = []
     for number in range(KILLS_PER_STUDY):
-        launch = draw_launch(number, chance)
-        code = strike(siege, launch, chance, verdict)
+        launch = draw_launch(number, rng)
+        code = strike(siege, launch, rng, verdict)
         verdict.count("kills")
         for process in await_end(siege.mark, LEAVE):
             verdict.blame("orphans", f"process {process} after {launch}")
@@ -118,16 +118,16 @@ def run_case(case: str, folder: Path) -> Verdict:
     return verdict
 
 
-def strike(siege: Siege, launch: Launch, chance: random.Random, verdict: Verdict) -> int:
-    """Start the study, have it meet its signal, and return its exit code."""
+def strike(siege: Siege, launch: Launch, rng: random.Random, verdict: Verdict) -> int:
+    """Launch the study, send the signal, and return the exit code."""
     process, n_told = siege.start(launch), siege.n_told
     if launch.lines >= 0 and not siege.wait_for(n_told + launch.lines, process):
         verdict.blame("broken runs", f"{launch}: no progress: {_read_end(siege)}")
     time.sleep(launch.delay)
-    _send(siege, launch.mode, process, chance)
-    if launch.mode.endswith("worker"):  # the study is to go on, and ends by another signal
+    _send(siege, launch.mode, process, rng)
+    if launch.mode.endswith("worker"):  # the study must go on, and is ended by another signal
         if not siege.wait_for(siege.n_told + 2, process):
-            verdict.blame("broken runs", f"{launch}: no progress after it: {_read_end(siege)}")
+            verdict.blame("broken runs", f"{launch}: no progress after the signal: {_read_end(siege)}")
         process.terminate()
     try:
         return process.wait(PATIENCE)
@@ -137,23 +137,23 @@ def strike(siege: Siege, launch: Launch, chance: random.Random, verdict: Verdict
         return process.wait()
 
 
-def _send(siege: Siege, mode: str, process: subprocess.Popen[bytes], chance: random.Random) -> None:
+def _send(siege: Siege, mode: str, process: subprocess.Popen[bytes], rng: random.Random) -> None:
     number = signal.SIGKILL if mode.startswith("kill") else signal.SIGTERM
     workers = sorted(find_marked(siege.mark) - {process.pid})
     if mode.endswith("study"):
         receivers = [process.pid]
     elif mode.endswith("worker"):
-        receivers = [chance.choice(workers)] if workers else []
+        receivers = [rng.choice(workers)] if workers else []
     else:
-        receivers = chance.sample([process.pid, *workers], len(workers) + 1)
+        receivers = rng.sample([process.pid, *workers], len(workers) + 1)
     for receiver in receivers:
         with contextlib.suppress(ProcessLookupError):
             os.kill(receiver, number)
 
 
 def judge(siege: Siege, launch: Launch, code: int, before: Rows, verdict: Verdict) -> Rows:
-    """Compare the file with the logs and with what it was before a launch, and return what it is now."""
-    early = code == -signal.SIGTERM and launch.mode != "kill study"  # before `optimize` took the signal over
+    """Compare the rows of the file with the logs and with the rows before a launch, and return the rows."""
+    early = code == -signal.SIGTERM and launch.mode != "kill study"  # before `optimize` set its signal handler
     expected = {KILLED} if launch.mode in ("kill study", "kill all") else {TERMINATED}
     if code not in expected and not early:
         verdict.blame("broken runs", f"{launch}: exit code {code}: {_read_end(siege)}")
@@ -173,7 +173,7 @@ def judge(siege: Siege, launch: Launch, code: int, before: Rows, verdict: Verdic
 
 
 def check_failed(before: Rows, rows: Rows, launch: Launch, verdict: Verdict) -> None:
-    """Blame failures and attempts that a launch has no right to: one dead worker costs one trial, SIGTERM none."""
+    """Blame failures and attempts that a launch must not cause: a dead worker costs one trial, SIGTERM none."""
     earlier = {row["number"]: row for row in before}
     failed = [
         row for row in rows if row["status"] == "failed" and earlier.get(row["number"], row)["status"] != "failed"
@@ -192,7 +192,7 @@ def check_failed(before: Rows, rows: Rows, launch: Launch, verdict: Verdict) -> 
             verdict.blame("innocent failures", f"{launch}: {row}")
     if (
         launch.mode.startswith("terminate") or launch.mode == "kill worker"
-    ):  # ended in good order: no attempt is counted
+    ):  # an orderly end, which does not count as an attempt
         for row in rows:
             if row["status"] == "running" and row["attempts"] > earlier.get(row["number"], {}).get("attempts", 0):
                 verdict.blame("innocent failures", f"{launch}: an attempt was counted: {row}")

@@ -1,4 +1,4 @@
-"""Processes found by a mark in their environment, whoever started them (Linux: /proc)."""
+"""Find processes by a mark in their environment (Linux: /proc)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MARK = "BOSTRUCT_CHAOS"
 
 
 def find_marked(mark: str) -> set[int]:
-    """Return the processes that carry a mark in their environment, or in that of the parent they were forked from.
+    """Return the processes that have a mark in their environment; forked children inherit the mark of their parent.
 
     mark: value of the variable BOSTRUCT_CHAOS.
     """
@@ -27,10 +27,10 @@ def find_marked(mark: str) -> set[int]:
 
 
 def await_end(mark: str, patience: float) -> set[int]:
-    """Wait until no process carries a mark; return those that still do when the patience is over, and kill them.
+    """Wait until no process has a mark; kill and return the processes that still have it after a time.
 
-    mark: as of `find_marked`.
-    patience: seconds.
+    mark: see `find_marked`.
+    patience: seconds to wait.
     """
     deadline = time.monotonic() + patience
     while (left := find_marked(mark)) and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Hostile objectives, evaluated in all four ways: each fails its own trial, and those of all others are right."""
+"""Hostile objectives, evaluated in all four ways: each fails its own trial, and all other trials are right."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ SEED = 5
 
 @dataclass(frozen=True)
 class Hostile:
-    """An objective of which every third point is hostile, after one success.
+    """An objective that is hostile at every third point.
 
-    kind: a key of KINDS; "" for an objective that is not hostile.
+    kind: a key of KINDS, or "" for an objective that is nowhere hostile.
     """
 
     kind: str
@@ -47,7 +47,7 @@ def is_hostile(x: int) -> bool:
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Run a study of a hostile objective in one way, and have the file judged by plain sqlite3."""
+    """Run a study of a hostile objective in one way, and check the file with plain sqlite3."""
     kind, way = case.split(", ")
     verdict, file, mark = Verdict(), folder / "runs.db", uuid.uuid4().hex
     answer = call_isolated(lambda: run(kind, way, file, mark), LIMIT)
@@ -64,7 +64,7 @@ def run_case(case: str, folder: Path) -> Verdict:
 
 
 def expect(kind: str, way: str) -> str:
-    """Return what is to come of hostile points: they fail, are right, or the process dies, or the run ends in words."""
+    """Return what hostile points must cause: they fail, they are right, the process dies, or an error ends the run."""
     if kind in CRASHING and way in ("here", "threads"):
         return "dies"
     if kind in CRASHING and way == "processes":
@@ -73,7 +73,7 @@ def expect(kind: str, way: str) -> str:
 
 
 def run(kind: str, way: str, file: Path, mark: str) -> str:
-    """Run a study to its end, and return why it came; "in words" where an error of bostruct ended it."""
+    """Run a study, and return "done", or "in words" if an error of bostruct ended the run."""
     os.environ[MARK] = mark
     sys.stdin = open(os.devnull)  # noqa: SIM115
     null = os.open(os.devnull, os.O_RDWR)
@@ -103,23 +103,23 @@ def optimize(study: bo.Study, objective: Hostile, way: str, timeout: float | Non
 
 
 def judge_end(answer: Answer, expected: str, verdict: Verdict) -> None:
-    """Blame a run that ended otherwise than it should."""
-    came = "dies" if (answer.trouble or "").startswith("its process ended") else answer.value
+    """Blame a run that did not end as expected."""
+    end = "dies" if (answer.trouble or "").startswith("its process ended") else answer.value
     if answer.is_slow:
         verdict.blame("hangs", answer.trouble)
-    elif came != {"dies": "dies", "ends": "in words"}.get(expected, "done"):
-        verdict.blame("broken runs", f"expected {expected}, got {came}: {answer.trouble}")
+    elif end != {"dies": "dies", "ends": "in words"}.get(expected, "done"):
+        verdict.blame("broken runs", f"expected {expected}, got {end}: {answer.trouble}")
 
 
 def read_trials(file: Path) -> dict[int, tuple[str, float | None, str | None]]:
-    """Return status, value and reason by x, read by plain sqlite3; the last trial of x counts."""
+    """Read the status, value and reason of the last trial of each x with plain sqlite3."""
     select = "SELECT json_extract(point, '$[0]'), status, value, reason FROM trials ORDER BY number"
     with closing(sqlite3.connect(file)) as connection:
         return {x: (status, value, reason) for x, status, value, reason in connection.execute(select)}
 
 
 def judge_trials(trials: dict[int, tuple[str, float | None, str | None]], expected: str, verdict: Verdict) -> None:
-    """Blame values that are not those of their points, and failures of points that are not hostile."""
+    """Blame wrong values, failures of points that are not hostile, and values of hostile points."""
     if len(trials) < POINTS and expected in ("right", "fails", "resumed"):
         verdict.blame("broken runs", f"{len(trials)} of {POINTS} points were evaluated")
     for x, (status, value, reason) in trials.items():

@@ -1,4 +1,4 @@
-"""What a study's file holds, read by plain sqlite3 and compared with logs: no code of bostruct has a part in it."""
+"""Read a study's file with plain sqlite3 and compare it with logs, without any code of bostruct."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import Any
 
 from benchmarks.chaos.row import Verdict
 
-Rows = list[dict[str, Any]]  # of the table of trials, by number
+Rows = list[dict[str, Any]]  # rows of the trials table, by number
 COLUMNS = ("number", "status", "point", "value", "reason", "told", "attempts", "owner", "info")
 
 
 def read_trials(file: Path, scratch: Path) -> Rows | None:
-    """Return the trials in a copy of a file and its journal, so that the file stays as it was found.
+    """Copy a file and its journal, and return the trials in the copy, so that the file itself is not changed.
 
-    file: of one study.
-    scratch: a folder for the copy.
+    file: the file of one study.
+    scratch: folder for the copy.
 
-    Returns None where there is no table yet. Raises sqlite3.Error, and ValueError where SQLite finds damage.
+    Returns None if there is no table yet. Raises sqlite3.Error, and ValueError if SQLite finds damage.
     """
     copy = scratch / "oracle.db"
     for ending in ("", "-journal"):
@@ -38,14 +38,14 @@ def read_trials(file: Path, scratch: Path) -> Rows | None:
 
 
 def read_shared_trials(file: Path) -> Rows | None:
-    """Return the trials in a file that others may be writing.
+    """Return the trials in a file that other processes may be writing.
 
-    file: of one study.
+    file: the file of one study.
 
-    Returns None where there is no table yet. Raises sqlite3.Error, and ValueError where SQLite finds damage.
+    Returns None if there is no table yet. Raises sqlite3.Error, and ValueError if SQLite finds damage.
     """
     with closing(sqlite3.connect(file, timeout=60.0, isolation_level=None)) as connection:
-        connection.execute("BEGIN")  # all of one moment
+        connection.execute("BEGIN")  # one snapshot for all reads
         if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'trials'").fetchone() is None:
             return None
         damage = connection.execute("PRAGMA integrity_check").fetchone()[0]
@@ -57,34 +57,34 @@ def read_shared_trials(file: Path) -> Rows | None:
 
 
 def name_stored_values(rows: list[tuple[Any, ...]], domain: str) -> Rows:
-    """Return rows by the names of COLUMNS, with their points as objects.
+    """Return each row as a dict with the keys of COLUMNS, with its point as a JSON object.
 
-    rows: as they are stored.
-    domain: of the study, as it is stored.
+    rows: the stored rows.
+    domain: the study's domain as stored.
     """
     names = list(json.loads(domain).get("variables", ()))
     return [name_values(dict(zip(COLUMNS, row, strict=True)), names) for row in rows]
 
 
 def name_values(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Return a row whose point is an object: a point that has all variables is stored as the list of its values.
+    """Return a row with its point as a JSON object; a point with all variables is stored as a list of values.
 
-    row: as it is stored.
-    names: of the variables of the study's space.
+    row: the stored row.
+    names: names of the variables of the study's space.
     """
     point = json.loads(row["point"])
     return row | {"point": json.dumps(dict(zip(names, point, strict=True)))} if isinstance(point, list) else row
 
 
 def read_log(file: Path) -> Rows:
-    """Return the lines of a log, without one at its end that a kill cut short."""
+    """Return the lines of a log, without a last line that a kill cut short."""
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 def is_locked(lock: Path) -> bool:
-    """Return whether somebody holds a lock file; one that nobody holds is no obstacle, and is left there."""
+    """Return whether a process holds a lock file; a lock file without a holder is left in place."""
     try:
         descriptor = os.open(lock, os.O_RDWR)
     except FileNotFoundError:
@@ -99,55 +99,55 @@ def is_locked(lock: Path) -> bool:
 
 
 def check_numbers(rows: Rows, value_of: Any, verdict: Verdict) -> None:
-    """Blame numbers that are not 0, 1, ..., places in the order of telling likewise, points twice, and wrong values."""
+    """Blame numbers and completion orders that are not 0, 1, ..., repeated points, and wrong values."""
     if [row["number"] for row in rows] != list(range(len(rows))):
         verdict.blame("wrong values", f"numbers {[row['number'] for row in rows]}")
-    places = sorted(row["told"] for row in rows if row["told"] is not None)
-    if places != list(range(len(places))):
-        verdict.blame("wrong values", f"places in the order of telling {places}")
+    order = sorted(row["told"] for row in rows if row["told"] is not None)
+    if order != list(range(len(order))):
+        verdict.blame("wrong values", f"completion order {order}")
     points = Counter(plain_point(row["point"]) for row in rows if find_first(row) is None)
     for point, count in points.items():
         if count > 1:
-            verdict.blame("twice", f"point {point} is that of {count} trials")
+            verdict.blame("twice", f"{count} trials have point {point}")
     for row in rows:
         if row["status"] == "completed" and row["value"] != value_of(row["point"]):
             verdict.blame("wrong values", f"{row}, expected {value_of(row['point'])}")
 
 
 def plain_point(text: str) -> str:
-    """Return the JSON text of a point as it is compared."""
+    """Return the JSON text of a point with sorted keys, for comparisons."""
     return json.dumps(json.loads(text), sort_keys=True)
 
 
 def find_first(row: dict[str, Any]) -> int | None:
-    """Return the number of the trial that a row is marked as a double of; None where it is none."""
+    """Return the number of the trial that a row duplicates; None if it is no double."""
     return json.loads(row["info"]).get("double_of")
 
 
-def check_told(rows: Rows, told: Rows, verdict: Verdict) -> None:
-    """Blame what `tell` had returned from and is not in the file as it was told.
+def check_told(rows: Rows, finished: Rows, verdict: Verdict) -> None:
+    """Blame finished trials that the file lacks or has otherwise than `tell` returned them.
 
-    rows: of the file.
-    told: log of what `tell` returned from.
+    rows: rows of the file.
+    finished: log of the trials that `tell` returned.
     """
     kept = {row["number"]: row for row in rows}
-    for line in told:
+    for line in finished:
         row = kept.get(line["number"], {})
         if any(row.get(name) != line[name] for name in ("status", "value", "reason")):
-            verdict.blame("lost", f"told {line}, in the file {row}")
-    for number, count in Counter(line["number"] for line in told).items():
+            verdict.blame("lost", f"tell returned {line}, in the file {row}")
+    for number, count in Counter(line["number"] for line in finished).items():
         if count > 1:
-            verdict.blame("twice", f"trial {number} was told {count} times")
+            verdict.blame("twice", f"trial {number} was completed {count} times")
 
 
 def check_evaluated(before: Rows, evaluated: Rows, launch: int, verdict: Verdict) -> None:
-    """Blame points that were evaluated in a launch though the file held their outcome before it.
+    """Blame points that a launch evaluated although the file already contained their outcome.
 
-    before: of the file before the launch.
+    before: rows of the file before the launch.
     evaluated: log of the objective.
-    launch: its number.
+    launch: number of the launch.
     """
     done = {plain_point(row["point"]) for row in before if row["status"] != "running"}
     for line in evaluated:
         if line["launch"] == launch and json.dumps(line["point"], sort_keys=True) in done:
-            verdict.blame("twice", f"launch {launch} evaluated {line['point']}, which was told before")
+            verdict.blame("twice", f"launch {launch} evaluated {line['point']}, which had an outcome")

@@ -1,4 +1,4 @@
-"""What befalls a PostgreSQL database and its writers for half a minute or more, with the times that users have."""
+"""Outages of a PostgreSQL database and its writers for half a minute or more, with the default time limits."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from bostruct.storage.postgresql.connecting import GONE_SECONDS, IDLE_SECONDS, R
 from bostruct.storage.protocol import RolledBack
 
 AWAY = 30.0  # seconds
-LATE = 15.0  # for which a busy machine may be late
+LATE = 15.0  # seconds by which a busy machine may be late
 LIMIT = 400.0
 Outage = Callable[[DatabasePlace, Path, Verdict], None]
 Surroundings = Callable[[Path, Verdict], None]
 
 
 def be_away(place: DatabasePlace, folder: Path, verdict: Verdict, befall: Callable[[DatabasePlace], None]) -> None:
-    """Have four writers wait while the server, or the way to it, is away: none ends, and no trial changes hands."""
-    chance = random.Random(0)
-    siege = Siege(make_crowd(place, folder / "logs", "random", 0, chance), chance, verdict)
+    """Let four writers wait while the server or the network is away: no writer ends, and no trial is requeued."""
+    rng = random.Random(0)
+    siege = Siege(make_crowd(place, folder / "logs", "random", 0, rng), rng, verdict)
     try:
         siege.crowd.launch_missing()
         siege.crowd.wait_for_told(20)
-        siege.crowd.wait_for_all()  # one that opens the study while the server is away gives up sooner
+        siege.crowd.wait_for_all()  # a writer that opens the study while the server is away gives up sooner
         befall(place)
         siege.check_trials("it was away")
-        again = [row for row in place.read() if row["attempts"] > 1 or find_first(row) is not None]
-        if again:
-            verdict.blame("otherwise than documented", f"handed out again: {again}")
+        requeued = [row for row in place.read() if row["attempts"] > 1 or find_first(row) is not None]
+        if requeued:
+            verdict.blame("otherwise than documented", f"requeued: {requeued}")
         siege.finish()
     finally:
         siege.end_all()
 
 
 def stop_past_a_lease(place: DatabasePlace, folder: Path, verdict: Verdict) -> None:
-    """Stop a writer: its trial is handed out after a minute, and its late value is kept as a double."""
+    """Stop a writer: its trial is requeued after a minute, and its late value is stored as a double."""
     log, storage = folder / "log", place.storage
 
     def be_late() -> None:
@@ -83,7 +83,7 @@ def stop_past_a_lease(place: DatabasePlace, folder: Path, verdict: Verdict) -> N
     events = {line.get("event"): line for line in read_log(log)}
     seconds = events.get("took over", {}).get("at", 0.0) - stopped
     if not GONE_SECONDS - RENEW_SECONDS - 1 < seconds < GONE_SECONDS + LATE:
-        verdict.blame("stale leases", f"handed out again after {seconds:.1f} s: {events}")
+        verdict.blame("stale leases", f"requeued after {seconds:.1f} s: {events}")
     rows = place.read()
     kept = [row["value"] for row in rows if find_first(row) == 0]
     if events.get("told late", {}).get("double_of") != 0 or kept != [2.0]:
@@ -91,7 +91,7 @@ def stop_past_a_lease(place: DatabasePlace, folder: Path, verdict: Verdict) -> N
 
 
 def stop_in_a_step(place: DatabasePlace, folder: Path, verdict: Verdict) -> None:
-    """Stop a writer in the middle of a step, whose locks it holds: the steps of others wait, and none is refused."""
+    """Stop a writer inside a transaction, while it holds locks: other writers wait, and none is refused."""
 
     def hold(study: object) -> None:
         with suppress(RolledBack), study._ledger.store.changing():  # type: ignore[attr-defined]
@@ -101,7 +101,7 @@ def stop_in_a_step(place: DatabasePlace, folder: Path, verdict: Verdict) -> None
 
 
 def stop_while_deciding(place: DatabasePlace, folder: Path, verdict: Verdict) -> None:
-    """Stop a writer that decides: another one decides once it is gone."""
+    """Stop a writer that holds the ask lock: another writer can ask once the stopped one counts as gone."""
 
     def hold(study: object) -> None:
         with study.ask_lock():  # type: ignore[attr-defined]
@@ -119,14 +119,14 @@ def _stop_here(log: Path) -> None:
 def _stop_while(
     hold: Callable[[object], None], place: DatabasePlace, folder: Path, verdict: Verdict, most: float
 ) -> None:
-    """Let a writer stop itself while it holds what others wait for, who are to ask and tell in so many seconds."""
+    """Let a writer stop itself while it holds a lock; another writer must ask and tell within `most` seconds."""
     log = folder / "log"
 
-    def stand_still() -> None:
+    def stop() -> None:
         with open_study(place.storage) as study:
             hold(study)
 
-    def go_on() -> None:
+    def work() -> None:
         with open_study(place.storage) as study:
             trial = study.ask()
             append_line(log, {"event": "holds a trial"})
@@ -136,12 +136,12 @@ def _stop_while(
             study.tell(study.ask(), 1.0)
             append_line(log, {"event": "told", "seconds": time.monotonic() - began})
 
-    other = start(go_on, log)
+    other = start(work, log)
     wait_for("holds a trial", log, verdict)
-    still = start(stand_still, log)
+    stopped = start(stop, log)
     wait_for("told", log, verdict, 2 * most)
-    os.kill(still, signal.SIGCONT)
-    _end(still, other)
+    os.kill(stopped, signal.SIGCONT)
+    _end(stopped, other)
     lines = read_log(log)
     if trouble := [line for line in lines if "trouble" in line]:
         verdict.blame("otherwise than documented", trouble)
@@ -158,9 +158,9 @@ def _end(*processes: int) -> None:
 
 
 def on_database(outage: Outage) -> Surroundings:
-    """Return a case that makes a database, and removes it.
+    """Return a case that creates a database, runs an outage and removes the database.
 
-    outage: befalls it.
+    outage: what happens to the database.
     """
 
     def run(folder: Path, verdict: Verdict) -> None:
@@ -174,9 +174,9 @@ def on_database(outage: Outage) -> Surroundings:
 
 
 def make_away(befall: Callable[[DatabasePlace], None]) -> Surroundings:
-    """Return a case in which something is away for half a minute.
+    """Return a case in which the server or the network is away for half a minute.
 
-    befall: what is, and is there again when this returns.
+    befall: makes it unavailable, and available again before it returns.
     """
     return on_database(partial(be_away, befall=befall))
 
@@ -196,7 +196,7 @@ CASES: dict[str, Surroundings] = {
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Have one outage befall a database, in a forked process; one that this machine does not allow is counted."""
+    """Run one outage in a forked process; a case that this machine does not allow is counted."""
     return run_isolated(CASES[case], folder, LIMIT)
 
 

@@ -1,4 +1,4 @@
-"""What befalls the place of a file: a full disk, a folder that goes, files that may not be written."""
+"""Accidents to the place of a file: a full disk, a lost folder, read-only files and folders."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ def open_study(file: Path | str | None, name: str = "study") -> bo.Study:
 
 
 def step(study: bo.Study) -> float:
-    """Ask and tell once; returns the value, which the file is to hold from then on."""
+    """Ask and tell once, and return the value, which the file must contain from now on."""
     trial = study.ask()
     value = float(trial.point["x"])
     study.tell(trial, value)
     return value
 
 
-def check_file(file: Path, told: list[float], verdict: Verdict) -> None:
-    """Blame values that `tell` had returned from and that plain sqlite3 does not find, in order, in the file."""
+def check_file(file: Path, expected: list[float], verdict: Verdict) -> None:
+    """Blame a difference between the values of all returned `tell` calls, in order, and those in the file."""
     with closing(sqlite3.connect(file)) as connection:
         found = [row[0] for row in connection.execute("SELECT value FROM trials WHERE told IS NOT NULL ORDER BY told")]
-    if found != told:
-        verdict.blame("lost", f"told {told}, in the file {found}")
-    verdict.count("values told", len(told))
+    if found != expected:
+        verdict.blame("lost", f"expected {expected}, in the file {found}")
+    verdict.count("values told", len(expected))
 
 
-def check_values(file: Path, told: Mapping[int, float | None], verdict: Verdict) -> None:
-    """Blame values of trials, by number, that `tell` had returned from and that plain sqlite3 does not find in a file.
+def check_values(file: Path, expected: Mapping[int, float | None], verdict: Verdict) -> None:
+    """Blame a difference between the values of all returned `tell` calls, by trial number, and those in the file.
 
-    Where several processes tell, the order of their trials is not that of their steps.
+    The order is not compared: with several processes, trials do not finish in the order of their numbers.
     """
     with closing(sqlite3.connect(file)) as connection:
         found = dict(connection.execute("SELECT number, value FROM trials WHERE told IS NOT NULL").fetchall())
-    if found != told:
-        verdict.blame("lost", f"told {told}, in the file {found}")
-    verdict.count("values told", len(told))
+    if found != expected:
+        verdict.blame("lost", f"expected {expected}, in the file {found}")
+    verdict.count("values told", len(expected))
 
 
 @contextmanager
 def mount_small_disk(folder: Path, kibibytes: int) -> Iterator[None]:
-    """Mount a file system of this size on a folder, seen by this process alone, which must be a forked one."""
+    """Mount a small file system on a folder; only this process, which must be forked, sees it."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mount.argtypes = (ctypes.c_char_p,) * 3 + (ctypes.c_ulong, ctypes.c_char_p)
     if libc.unshare(CLONE_NEW_NAMESPACE | (0 if os.geteuid() == 0 else CLONE_NEW_USER)):
@@ -74,78 +74,78 @@ def mount_small_disk(folder: Path, kibibytes: int) -> Iterator[None]:
 
 
 def fill_disk(folder: Path, verdict: Verdict) -> None:
-    """Run until the disk is full, again and again with some more room; compare memory, file and a reopened study."""
+    """Run until the disk is full, several times, with more room each time; compare memory, file and reopened study."""
     disk = folder / "disk"
     disk.mkdir()
     with mount_small_disk(disk, 300):
         ballast, file = disk / "ballast", disk / "runs.db"
         ballast.write_bytes(bytes(150 * 1024))
-        told: list[float] = []
+        values: list[float] = []
         study = open_study(file)
         for room in (120, 80, 40, 0):
-            _run_to_refusal(study, told, verdict)
-            check_file(file, told, verdict)
+            _run_to_refusal(study, values, verdict)
+            check_file(file, values, verdict)
             with suppress(OSError):
                 os.truncate(ballast, room * 1024)
         study.close()
         with bo.Study.load(file) as again:
-            told.append(step(again))
-        check_file(file, told, verdict)
+            values.append(step(again))
+        check_file(file, values, verdict)
 
 
-def _run_to_refusal(study: bo.Study, told: list[float], verdict: Verdict) -> None:
+def _run_to_refusal(study: bo.Study, values: list[float], verdict: Verdict) -> None:
     for _ in range(3000):
         try:
             trial = study.ask()
             study.tell(trial, float(trial.point["x"]))
         except StorageError as error:
             if "full" not in str(error) and "disk" not in str(error):
-                verdict.blame("otherwise than documented", f"a full disk is called: {error}")
-            if [one.value for one in study.trials if one.status == "completed"] != told:
+                verdict.blame("otherwise than documented", f"the message does not name a full disk: {error}")
+            if [trial.value for trial in study.trials if trial.status == "completed"] != values:
                 verdict.blame("otherwise than documented", "memory and file differ after a refusal")
             return
-        told.append(float(trial.point["x"]))
+        values.append(float(trial.point["x"]))
     verdict.blame("broken case", "the disk never became full")
 
 
 def lose_file(folder: Path, verdict: Verdict, lose: Callable[[Path], object]) -> None:
-    """Lose a file under an open study, as documented: the next step says so, nothing is lost, closing saves it."""
+    """Lose the file of an open study: the next step raises, and the study can still be saved without losing a value."""
     place = folder / "place"
     place.mkdir()
-    study, told = open_study(place / "runs.db"), []
-    told += [step(study) for _ in range(5)]
+    study, values = open_study(place / "runs.db"), []
+    values += [step(study) for _ in range(5)]
     trial = study.ask()
     lose(place / "runs.db")
     for _ in range(2):
         try:
             study.tell(trial, float(trial.point["x"]))
             verdict.blame("otherwise than documented", "tell returned though its file was lost")
-        except (StorageError, ValueError):  # at the second time the trial is no longer running
+        except (StorageError, ValueError):  # the second time, the trial is no longer running
             pass
-    told.append(float(trial.point["x"]))
+    values.append(float(trial.point["x"]))
     study.save(folder / "saved.db")
-    told += [step(study) for _ in range(3)]
+    values += [step(study) for _ in range(3)]
     study.close()
-    check_file(folder / "saved.db", told, verdict)
+    check_file(folder / "saved.db", values, verdict)
 
 
 def close_a_lost_study(folder: Path, verdict: Verdict) -> None:
-    """Lose a file, and have the study closed without being saved: it writes itself beside the lost one."""
+    """Lose a file and close the study without saving: it writes a rescue file next to the lost file."""
     study = open_study(folder / "runs.db")
-    told = [step(study) for _ in range(5)]
+    values = [step(study) for _ in range(5)]
     (folder / "runs.db").unlink()
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         study.close()
     rescued = list(folder.glob("runs-rescued-*.db"))
-    if len(rescued) != 1 or not any(str(rescued[0]) in str(one.message) for one in said):
-        verdict.blame("otherwise than documented", f"rescued {rescued}, said {[str(one.message) for one in said]}")
+    if len(rescued) != 1 or not any(str(rescued[0]) in str(one.message) for one in caught):
+        verdict.blame("otherwise than documented", f"rescued {rescued}, warned {[str(one.message) for one in caught]}")
     for file in rescued:
-        check_file(file, told, verdict)
+        check_file(file, values, verdict)
 
 
 def become_nobody() -> None:
-    """Give up the rights of root, whom no permission binds."""
+    """Drop root's rights, since file permissions do not bind root."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -153,12 +153,12 @@ def become_nobody() -> None:
 
 
 def refuse_writing(folder: Path, verdict: Verdict, what: str, mode: int) -> None:
-    """Open a file, or one in a folder, that may be read but not written: refused in words, read all the same."""
+    """Open a read-only file, or a file in a read-only folder: writing is refused with a message, reading works."""
     folder.chmod(0o777)
     place = folder / "place"
     place.mkdir()
     with open_study(place / "runs.db") as study:
-        told = [step(study) for _ in range(5)]
+        values = [step(study) for _ in range(5)]
     before = (place / "runs.db").read_bytes()
     (place if what == "folder" else place / "runs.db").chmod(mode)
     try:
@@ -169,9 +169,9 @@ def refuse_writing(folder: Path, verdict: Verdict, what: str, mode: int) -> None
         except StorageError as error:
             verdict.count("refused", 1)
             if str(place) not in str(error):
-                verdict.blame("otherwise than documented", f"the words do not name the file: {error}")
+                verdict.blame("otherwise than documented", f"the message does not name the file: {error}")
         with bo.Study.load(place / "runs.db", read_only=True) as study:
-            if [trial.value for trial in study.trials] != told:
+            if [trial.value for trial in study.trials] != values:
                 verdict.blame("lost", f"{study.trials}")
         if (place / "runs.db").read_bytes() != before:
             verdict.blame("otherwise than documented", "the file was changed")

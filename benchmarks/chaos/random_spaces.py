@@ -1,4 +1,4 @@
-"""Random spaces of every kind of variable, under constraints from loose to one point in 100,000."""
+"""Random spaces with variables of every kind, under constraints from loose to one point in 100,000."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SHARES = (0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5)
 class Rule:
     """A predicate that counts its calls; a planted point always satisfies it.
 
-    holds: of a point.
-    planted: the point.
+    holds: the predicate.
+    planted: the planted point.
     """
 
     holds: Callable[[Plain], bool]
@@ -35,15 +35,15 @@ class Rule:
 
 
 def key_of(point: Plain) -> str:
-    """Return the point as text, the same in every process."""
+    """Return the point as text that is the same in every process."""
     return json.dumps(point, sort_keys=True, default=list)
 
 
 def draw_space(rng: np.random.Generator, most: int = 60) -> tuple[bo.Space, list[Rule]]:
-    """Draw a space, and return it with its rules, which it calls.
+    """Draw a space, and return it with the rules that are its constraints.
 
-    rng: the only source of chance.
-    most: number of variables at most.
+    rng: the random generator.
+    most: largest number of variables.
     """
     d = int(min(most, 1 + rng.geometric(0.08)))
     variables = {f"v{i}": _draw_variable(rng) for i in range(d)}

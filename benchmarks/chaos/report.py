@@ -1,4 +1,4 @@
-"""The table of all rows, as Markdown, and its place in the docs."""
+"""The table of all rows in Markdown, and its place in the docs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PAGE = ROOT / "docs" / "evidence" / "reliability.md"
 
 
 def format_table(rows: Sequence[Row], results: Sequence[Result], form: str) -> str:
-    """Return the table: what was tried, how often, what must not be found and how often it was, and the CPU time.
+    """Return the table: what was tried, how often, the faults of each kind, and the CPU time.
 
-    rows: all that are to be shown.
-    results: of their cases.
-    form: "short" or "long", of which the number of cases follows.
+    rows: the rows to show.
+    results: the results of their cases.
+    form: "short" or "long", which determines the number of cases.
     """
     lines = ["| what | cases taken | must be 0, and was | also counted | CPU |", "|---|---|---|---|---|"]
     for row in rows:
@@ -33,12 +33,12 @@ def format_table(rows: Sequence[Row], results: Sequence[Result], form: str) -> s
 
 
 def latest_of(row: Row, results: Sequence[Result]) -> dict[str, Result]:
-    """Return the results of a row by case, the last one where a case was taken again."""
+    """Return the last result of each case of a row, by case."""
     return {result["case"]: result for result in results if result["row"] == row.name}
 
 
 def count_faults(rows: Sequence[Row], results: Sequence[Result]) -> int:
-    """Return how many faults of all kinds there are."""
+    """Return the number of faults of all kinds."""
     own = (one for row in rows for one in latest_of(row, results).values())
     return sum(len(found) for one in own for found in one["faults"].values())
 
@@ -60,12 +60,12 @@ def _format_counts(results: Sequence[Result]) -> str:
 
 
 def write_page(page: Path, table: str, revisions: Sequence[str]) -> None:
-    """Put the table between its markers in a page; raise ValueError where it has none.
+    """Put the table between its markers in a page; raise ValueError if the page has no markers.
 
-    page: Markdown.
-    table: as of `format_table`.
-    revisions: of the code, at which the cases were taken.
+    page: Markdown file.
+    table: the result of `format_table`.
+    revisions: revisions of the code that ran the cases.
     """
-    told = f"Revisions: {', '.join(revisions)}. {machine()}"
-    text = put_between(page.read_text(encoding="utf-8"), "chaos", f"{table}\n\n{told}")
+    source = f"Revisions: {', '.join(revisions)}. {machine()}"
+    text = put_between(page.read_text(encoding="utf-8"), "chaos", f"{table}\n\n{source}")
     page.write_text(text, encoding="utf-8")

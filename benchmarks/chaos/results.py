@@ -1,4 +1,4 @@
-"""Results of cases: one JSON line each, so that a run that was ended goes on where it was."""
+"""Results of cases, one JSON line each, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any
 from benchmarks.chaos.row import Row, Verdict
 
 ROOT = Path(__file__).parents[2]
-Result = dict[str, Any]  # row, case, faults, counts, seconds of CPU, revision
+Result = dict[str, Any]  # keys: row, case, faults, counts, seconds (of CPU time), revision
 
 
 def read_results(file: Path | None) -> list[Result]:
-    """Return the results in a file, none where it is not there; a line that was cut short is dropped."""
+    """Return the results in a file, none if it does not exist; a line that was cut short is dropped."""
     if file is None or not file.exists():
         return []
     found = []
@@ -34,13 +34,13 @@ def read_results(file: Path | None) -> list[Result]:
 def take_cases(
     row: Row, cases: Sequence[str], done: Sequence[Result], file: Path | None, seconds: float
 ) -> Iterator[Result]:
-    """Take the cases of a row that have no result, until a time is up; each result is in the file before it is given.
+    """Run the cases of a row that have no result, until a time is up; each result is written before it is yielded.
 
-    row: of the table.
-    cases: names of those to take.
-    done: results that there are.
-    file: to append to; None for none.
-    seconds: of wall time, after which no other case begins.
+    row: the row of the table.
+    cases: names of the cases to run.
+    done: the earlier results.
+    file: file to append results to, if any.
+    seconds: wall time after which no other case starts.
     """
     taken = {result["case"] for result in done if result["row"] == row.name}
     began, revision = time.monotonic(), read_revision("benchmarks/chaos")
@@ -55,7 +55,7 @@ def take_cases(
 
 
 def take_case(row: Row, case: str) -> Result:
-    """Take one case in a folder of its own; an exception of the row's own code is a fault too."""
+    """Run one case in its own folder; an exception in the row's own code is also a fault."""
     folder = Path(tempfile.mkdtemp(prefix=f"chaos-{row.name}-"))
     before = _cpu_seconds()
     try:
@@ -70,9 +70,9 @@ def take_case(row: Row, case: str) -> Result:
 
 
 def read_revision(benchmark: str) -> str:
-    """Return the commit of the code, with a + where it differs from the files; "unknown" outside a repository.
+    """Return the commit of the code, with a + if files have changed since; "unknown" outside a repository.
 
-    benchmark: folder of the benchmark, which counts beside the package.
+    benchmark: folder of the benchmark, which is compared in addition to the package.
     """
     commit = _ask_git("rev-parse", "--short=10", "HEAD")
     changed = _ask_git("status", "--porcelain", "--", "bostruct", benchmark, ":!*.jsonl")
@@ -84,7 +84,7 @@ def _ask_git(*words: str) -> str:
 
 
 def append_result(file: Path, result: Result) -> None:
-    """Add a line to a file, which other processes may add lines to at the same time."""
+    """Append a line to a file, to which other processes may append at the same time."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:

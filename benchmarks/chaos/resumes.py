@@ -1,4 +1,4 @@
-"""A study that is killed five times, in the objective or between two steps, equals one that ran through."""
+"""A study that is killed five times, in the objective or between two steps, equals an uninterrupted study."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMIT = 600.0  # seconds of wall time for one process on a busy machine
 
 
 def mixed_space(**given: Any) -> bo.Space:
-    """Return a space of the kinds that every method on spaces takes."""
+    """Return a space of the variables that every method for spaces supports."""
     variables = {f"bit{i}": bool for i in range(6)} | {f"kind{i}": ["a", "b", "c"] for i in range(3)}
     return bo.Space(variables | {"level": bo.Ordinal([1, 2, 4, 8]), "count": bo.Integer(0, 9)}, **given)
 
@@ -44,7 +44,7 @@ def loose_space() -> bo.Space:
 
 
 def tight_space() -> bo.Space:
-    """Return a space of 2^25 points that uniform draws do not hit: one in 100,000 is valid, reached by walks."""
+    """Return a space of 2^25 points, one in 100,000 of them valid: random walks find them, uniform samples do not."""
     names = [f"bit{i}" for i in range(25)]
     planted = {name: int(name[3:]) < 9 for name in names}
     count = lambda point: sum(point[name] for name in names) <= 12  # noqa: E731
@@ -79,7 +79,7 @@ DOMAINS: dict[str, Callable[[], Any]] = {
 
 
 def takes(method: str, kind: str) -> bool:
-    """Tell whether a method searches a kind of domain."""
+    """Return whether a method supports a kind of domain."""
     try:
         bo.Study(DOMAINS[kind](), method=method, seed=0)
     except DomainError:
@@ -88,7 +88,7 @@ def takes(method: str, kind: str) -> bool:
 
 
 def objective(domain: Any, point: Any) -> float:
-    """Return a value that depends on all of a point; it raises at a tenth of the points."""
+    """Return a value that depends on the whole point, or raise ValueError at a tenth of the points."""
     number = zlib.crc32(dump(domain.encode(domain.parse(point))).encode())
     if number % 10 == 3:
         raise ValueError(f"number {number}")
@@ -96,7 +96,7 @@ def objective(domain: Any, point: Any) -> float:
 
 
 def what_happened(study: bo.Study) -> list[Any]:
-    """Return all of a study but its clocks and the attempts."""
+    """Return everything in a study except times and attempts."""
     trials = [
         (
             trial.number,
@@ -119,7 +119,7 @@ def run_through(method: str, kind: str) -> list[Any]:
 
 
 def run_until(method: str, kind: str, file: Path, kill_at: tuple[int, str] | None) -> list[Any]:
-    """Open a study, and run it to its end, or kill this process at a trial, before or in or after its evaluation."""
+    """Open a study and run it to its end, or kill this process before, in or after the evaluation of one trial."""
     domain = DOMAINS[kind]()
     with bo.Study(domain, method=method, seed=1, storage=file) as study:
 
@@ -141,7 +141,7 @@ def run_until(method: str, kind: str, file: Path, kill_at: tuple[int, str] | Non
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Kill the study of a method on a kind of domain, and compare it with one that ran through."""
+    """Kill the study of a method on a kind of domain five times, and compare it with an uninterrupted one."""
     method, kind = case.split(" on ")
     verdict, rng = Verdict(), make_rng("resumes", case)
     expected = call_isolated(lambda: run_through(method, kind), LIMIT)
@@ -162,7 +162,7 @@ def run_case(case: str, folder: Path) -> Verdict:
 
 
 def compare(expected: Any, found: Any, verdict: Verdict) -> None:
-    """Blame the first difference between what happened in two studies."""
+    """Blame the first difference between two studies."""
     if found == expected:
         return
     pairs = zip(expected[0], found[0], strict=False) if isinstance(found, list) else []
@@ -182,7 +182,7 @@ ON_ARCHITECTURES = (
     "hill-climbing",
     "random",
 )
-TAKEN = {  # what each kind of domain is searched by
+TAKEN = {  # the methods that support each kind of domain
     "mixed": ON_CHOICES,
     "real": ON_SPACES,
     "fidelity": (*ON_CHOICES, "hyperband", "successive-halving", "model-based-hyperband", "successive-narrowing"),

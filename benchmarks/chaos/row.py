@@ -12,18 +12,18 @@ import numpy as np
 
 @dataclass
 class Verdict:
-    """What came of a case.
+    """The result of a case.
 
-    faults: descriptions of what must not be, by kind; empty where the case passed.
-    counts: other things that were counted.
+    faults: descriptions of the faults by kind; empty if the case passed.
+    counts: other counts by name.
     """
 
     faults: dict[str, list[str]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
     def blame(self, kind: str, text: object) -> None:
-        said = str(text)
-        self.faults.setdefault(kind, []).append(said if len(said) <= 2000 else f"{said[:1000]} ... {said[-1000:]}")
+        full = str(text)
+        self.faults.setdefault(kind, []).append(full if len(full) <= 2000 else f"{full[:1000]} ... {full[-1000:]}")
 
     def count(self, kind: str, number: int = 1) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + number
@@ -33,14 +33,14 @@ class Verdict:
 class Row:
     """One row of the table.
 
-    name: on the command line.
-    what: is tried, for the table.
-    kinds: of faults, each of which must not occur.
-    cases: names of all cases, of which the seeds follow.
-    short: names of those that the short form takes.
-    run: takes the name of a case and an empty folder.
-    per_case: how many of the things that the table counts a case has.
-    why_not: says why this machine cannot take the row, None where it can.
+    name: name on the command line.
+    what: description of the trial, for the table.
+    kinds: kinds of faults, none of which may occur.
+    cases: names of all cases, which determine the seeds.
+    short: names of the cases of the short form.
+    run: runs a case, given its name and an empty folder.
+    per_case: how many of the items that the table counts a case has.
+    why_not: returns why this machine cannot run the row, or None if it can.
     """
 
     name: str
@@ -54,13 +54,13 @@ class Row:
 
 
 def make_rng(*words: str) -> np.random.Generator:
-    """Return the generator of a case, which is always the same.
+    """Return the random generator of a case, seeded by words.
 
-    words: such as the names of the row and of the case.
+    words: for example the names of the row and the case.
     """
     return np.random.default_rng([zlib.crc32(word.encode()) for word in words])
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Return the names of so many cases that differ in their seeds alone."""
+    """Return the names of `count` cases that differ only in their seeds."""
     return tuple(str(number) for number in range(count))

@@ -1,4 +1,4 @@
-"""Studies and files that several share: threads, processes, forks, and a clock that goes backward."""
+"""Studies and files shared by threads, processes and forks, and a clock that is set back."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from benchmarks.chaos.row import Verdict
 from bostruct.storage.protocol import StorageError
 
 SECONDS = 6.0
-CHILD_SECONDS = 30.0  # that a forked child lives on
+CHILD_SECONDS = 30.0  # that a forked child outlives its parent
 
 
 def use_threads(folder: Path, verdict: Verdict, method: str) -> None:
-    """Have eight threads ask, tell, fail and requeue trials of one study."""
+    """Let eight threads ask for, complete, fail and requeue trials of one study."""
     file = folder / "runs.db"
     space = {"x": bo.Integer(0, 999), "kind": ["a", "b", "c"]}
     study = bo.Study(space, method=method, seed=0, storage=file)
-    told: dict[int, float | None] = {}
+    values: dict[int, float | None] = {}
 
     def work(worker: int) -> None:
         for turn in range(12):
@@ -35,7 +35,7 @@ def use_threads(folder: Path, verdict: Verdict, method: str) -> None:
                 continue
             value = float(trial.point["x"]) if turn % 4 else None
             study.tell(trial, value, failed=None if turn % 4 else "rain")
-            told[trial.number] = value
+            values[trial.number] = value
             repr(study.result)
 
     with ThreadPoolExecutor(8) as executor:
@@ -44,11 +44,11 @@ def use_threads(folder: Path, verdict: Verdict, method: str) -> None:
     if len(set(points)) != len(points):
         verdict.blame("otherwise than documented", f"{len(points) - len(set(points))} points were suggested twice")
     study.close()
-    check_values(file, told, verdict)
+    check_values(file, values, verdict)
 
 
 def race_processes(folder: Path, verdict: Verdict) -> None:
-    """Have two processes open, write and close one study as often as they can, and a third read it all the while."""
+    """Let two processes open, write and close one study as often as they can while a third one reads it."""
     file, until = folder / "runs.db", time.monotonic() + SECONDS
     open_study(file).close()
 
@@ -85,10 +85,10 @@ def race_processes(folder: Path, verdict: Verdict) -> None:
 
 
 def fork_after_opening(folder: Path, verdict: Verdict) -> None:
-    """Fork a process that has a study open: the child is refused, and its end disturbs nothing."""
+    """Fork a process with an open study: the child may not write, and its end does not affect the parent."""
     file = folder / "runs.db"
     study = open_study(file)
-    told = [step(study) for _ in range(3)]
+    values = [step(study) for _ in range(3)]
     trial = study.ask()
 
     def misuse() -> list[str]:
@@ -103,14 +103,14 @@ def fork_after_opening(folder: Path, verdict: Verdict) -> None:
 
     answer = call_isolated(misuse, 60.0)
     if answer.value != list(_writes(study, trial)):
-        verdict.blame("otherwise than documented", f"a forked child was refused in {answer}")
+        verdict.blame("otherwise than documented", f"a forked child was refused only {answer}")
     with open_study(file) as another:
         if another.n_remote != 1:
-            verdict.blame("otherwise than documented", "the trials of the parent are free once the child has ended")
+            verdict.blame("otherwise than documented", "the parent's trials were requeued when the child ended")
     study.tell(trial, float(trial.point["x"]))
-    told += [float(trial.point["x"]), step(study)]
+    values += [float(trial.point["x"]), step(study)]
     study.close()
-    check_file(file, told, verdict)
+    check_file(file, values, verdict)
 
 
 def _writes(study: bo.Study, trial: bo.Trial) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _writes(study: bo.Study, trial: bo.Trial) -> dict[str, Any]:
 
 
 def kill_and_fork(folder: Path, verdict: Verdict) -> None:
-    """Kill a process whose forked child lives on: its trial is handed out again at once."""
+    """Kill a process whose forked child lives on: the process's trial is requeued at once."""
     file = folder / "runs.db"
     process = os.fork()
     if process == 0:
@@ -139,13 +139,13 @@ def kill_and_fork(folder: Path, verdict: Verdict) -> None:
     os.waitpid(process, 0)
     with open_study(file) as study:
         if study.n_remote:
-            verdict.blame("otherwise than documented", "a forked child keeps the trial of a parent that was killed")
-        told = [float(study.trials[0].point["x"]), step(study)]
-    check_file(file, told, verdict)
+            verdict.blame("otherwise than documented", "a forked child keeps the trial of a killed parent")
+        values = [float(study.trials[0].point["x"]), step(study)]
+    check_file(file, values, verdict)
 
 
 def set_clock_back(folder: Path, verdict: Verdict) -> None:
-    """Set the clock back by hours between the steps: nothing may depend on it but the times on record."""
+    """Set the clock back by hours between the steps: only the stored times may depend on it."""
     file, clock = folder / "runs.db", [2e9]
 
     def backward() -> float:
@@ -153,12 +153,12 @@ def set_clock_back(folder: Path, verdict: Verdict) -> None:
         return clock[0]
 
     with mock.patch("bostruct.execution.clock.read_clock", backward), open_study(file) as study:
-        told = [step(study) for _ in range(5)]
+        values = [step(study) for _ in range(5)]
         study.requeue(study.ask())
     with mock.patch("bostruct.execution.clock.read_clock", return_value=-1e6), open_study(file) as study:
-        told += [step(study) for _ in range(5)]
+        values += [step(study) for _ in range(5)]
     with open_study(file) as study, open_study(None) as plain:
-        told.append(step(study))
+        values.append(step(study))
         if [trial.point for trial in study.trials] != [plain.ask().point for _ in range(11)]:
             verdict.blame("otherwise than documented", "suggestions depend on the clock")
-    check_file(file, told, verdict)
+    check_file(file, values, verdict)

@@ -1,4 +1,4 @@
-"""Generated spaces: suggestions are feasible, new, and the same whatever the seed of hashes and the threads are."""
+"""Generated spaces: suggestions are feasible, new, and independent of the hash seed and the number of threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 
 def run_case(case: str, _: Path) -> Verdict:
-    """Have suggestions made in two processes, and compare them."""
+    """Compare the suggestions of two processes."""
     verdict, rng = Verdict(), make_rng("spaces", case)
     first = run_suggestions(int(case) * SPACES_PER_CASE, SPACES_PER_CASE, 0, 1)
     again = run_suggestions(
@@ -28,7 +28,7 @@ def run_case(case: str, _: Path) -> Verdict:
 
 
 def compare(first: list[dict[str, Any]], again: list[dict[str, Any]], count: int, verdict: Verdict) -> None:
-    """Blame what a run found, and what differs between it and another; the second one's faults are the same ones."""
+    """Blame the faults of the first run, and its differences from the second, which has the same faults."""
     if len(first) != count or len(again) != count:
         verdict.blame("broken case", f"{len(first)} and {len(again)} of {count} spaces were finished")
     for one, other in zip(first, again, strict=False):
@@ -42,11 +42,11 @@ def compare(first: list[dict[str, Any]], again: list[dict[str, Any]], count: int
 
 
 def run_suggestions(first: int, count: int, hash_seed: int, threads: int) -> list[dict[str, Any]]:
-    """Return the lines of benchmarks.chaos.suggestions for so many spaces.
+    """Return the lines of benchmarks.chaos.suggestions for `count` spaces.
 
     first: seed of the first space.
-    hash_seed: of Python's hashes of text.
-    threads: that libraries find in the environment.
+    hash_seed: seed of Python's string hashes.
+    threads: number of threads that libraries read from the environment.
     """
     given = dict.fromkeys(THREADS, str(threads)) | {"PYTHONHASHSEED": str(hash_seed)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Files of studies to be damaged, and moments of a file in the middle of commits."""
+"""Study files to damage, and copies of a file in the middle of a commit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import StoredStudy
 from bostruct.storage.sqlite import SqliteStorage
 
-JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # of SQLite's file format
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # from SQLite's file format
 NAMES = ("one", "two")
 
 
@@ -26,8 +26,8 @@ class Specimen(NamedTuple):
     """The files of a study database.
 
     file: content of the file.
-    journal: content of its journal; None where there is none.
-    studies: what it holds, by name, as it was when it was sound.
+    journal: content of its journal, if any.
+    studies: studies of the undamaged file, by name.
     """
 
     file: bytes
@@ -36,7 +36,7 @@ class Specimen(NamedTuple):
 
 
 def write_specimen(specimen: Specimen, file: Path) -> None:
-    """Write the files of a specimen under another name."""
+    """Write the file and the journal of a specimen under another name."""
     file.write_bytes(specimen.file)
     journal = file.with_name(f"{file.name}-journal")
     journal.unlink(missing_ok=True)
@@ -56,13 +56,13 @@ def objective(point: Any) -> float:
 
 
 def wide_space(d: int = 40) -> bo.Space:
-    """Return a space whose trials fill pages."""
+    """Return a space whose trials fill pages of the file."""
     return bo.Space({f"variable {i}": ["off", "on", "automatic"] for i in range(d)})
 
 
 @cache
 def make_specimen() -> Specimen:
-    """Return a closed file of two studies, whose trials have completed, failed, are infeasible, added or running."""
+    """Return a closed file of two studies with completed, failed, infeasible, added and running trials."""
     folder = Path(mkdtemp())
     try:
         for name, method in zip(NAMES, ("annealing", "evolution"), strict=True):
@@ -87,29 +87,29 @@ def _tell(study: bo.Study, trial: bo.Trial, number: int) -> None:
 
 
 class Moment(NamedTuple):
-    """A file that was being written, as a power cut would have left it.
+    """A file in the middle of a commit, as a power cut would leave it.
 
-    specimen: its files; the studies are those that a sound journal leads back to.
-    told: trials that `tell` had returned from.
+    specimen: its files, and the studies that an undamaged journal restores.
+    told: number of trials for which `tell` had returned.
     """
 
     specimen: Specimen
     told: int
 
 
-def catch_moments(folder: Path, count: int, chance: random.Random, patience: float = 60.0) -> list[Moment]:
-    """Stop a process that asks and tells at random times, and keep what its files are in the middle of commits.
+def catch_moments(folder: Path, count: int, rng: random.Random, patience: float = 60.0) -> list[Moment]:
+    """Stop a process that asks and tells at random times, and copy its files whenever a commit is being written.
 
-    folder: an empty one, for the files.
-    count: of moments.
-    chance: says when.
-    patience: seconds after which fewer will do.
+    folder: empty folder for the files.
+    count: number of copies.
+    rng: random generator of the times.
+    patience: seconds after which fewer copies are returned.
     """
     file, log, found = folder / "runs.db", folder / "told", []
     writer, deadline = _start_writer(file, log), time.monotonic() + patience
     try:
         while len(found) < count and time.monotonic() < deadline:
-            time.sleep(chance.uniform(0.0, 0.004))
+            time.sleep(rng.uniform(0.0, 0.004))
             os.kill(writer, signal.SIGSTOP)
             os.waitpid(writer, os.WUNTRACED)
             if _is_hot(file):
@@ -137,7 +137,7 @@ def _start_writer(file: Path, log: Path) -> int:
 
 
 def _is_hot(file: Path) -> bool:
-    """Tell whether a commit is being written: its journal has a header, and the file may be half old, half new."""
+    """Return whether a commit is being written: the journal has a header, and the file may be partly overwritten."""
     journal = file.with_name(f"{file.name}-journal")
     return journal.exists() and journal.read_bytes()[:8] == JOURNAL_MAGIC and journal.stat().st_size > 512
 
@@ -147,5 +147,5 @@ def _keep(file: Path, log: Path) -> Moment:
     copy = file.with_name("copy.db")
     write_specimen(Specimen(content, journal, {}), copy)
     studies = read_studies(copy)  # rolls the commit back
-    told = log.read_bytes().count(b"\n") if log.exists() else 0
-    return Moment(Specimen(content, journal, studies), told)
+    count = log.read_bytes().count(b"\n") if log.exists() else 0
+    return Moment(Specimen(content, journal, studies), count)

@@ -1,6 +1,6 @@
 """Suggestions on random spaces: `python -m benchmarks.chaos.suggestions FIRST COUNT` prints a JSON line for each space.
 
-Run by the row of generated spaces with another seed of hashes and another number of threads: the lines must be equal.
+The row of generated spaces runs it with two hash seeds and two numbers of threads: the lines must be equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ METHODS = {
     "model-based-hyperband": 1,
 }  # fmt: skip
 LIMIT = 120  # seconds of CPU for all suggestions on a space by one method
-ENUMERABLE = 100_000  # points, of which a list is made once
+ENUMERABLE = 100_000  # most points of a space that are listed
 
 
 class TooSlow(BaseException):
@@ -32,11 +32,11 @@ class TooSlow(BaseException):
 
 
 def try_space(seed: int) -> dict[str, Any]:
-    """Have two methods suggest points of the space of a seed, and return what they did.
+    """Let two methods suggest points of the space of a seed, and return a dict with, among others, these keys.
 
-    points: digest of all suggestions, by method.
+    points: list of all suggestions, by method.
     faults: pairs of a kind and a description.
-    refusals: words of what was refused.
+    refusals: names and messages of the errors of bostruct.
     """
     rng = np.random.default_rng([zlib_of("spaces"), seed])
     weights = np.array(list(METHODS.values()), dtype=float)
@@ -53,7 +53,7 @@ def try_space(seed: int) -> dict[str, Any]:
         except BostructError as error:
             found["refusals"].append(f"{type(error).__name__}: {str(error)[:60]}")
             if not str(error):
-                found["faults"].append(["tracebacks", f"seed {seed}, {method}: a refusal without words"])
+                found["faults"].append(["tracebacks", f"seed {seed}, {method}: an error without a message"])
         except Exception:
             found["faults"].append(["tracebacks", f"seed {seed}, {method}: {traceback.format_exc()}"])
         finally:
@@ -62,19 +62,19 @@ def try_space(seed: int) -> dict[str, Any]:
 
 
 def zlib_of(word: str) -> int:
-    """Return a number for a word, the same in every process."""
+    """Return a number for a word that is the same in every process."""
     return sum(ord(letter) * 31**i for i, letter in enumerate(word)) % 2**31
 
 
 def search(
     space: bo.Space, rules: list[Rule], method: str, rng: np.random.Generator, found: dict[str, Any]
 ) -> list[str]:
-    """Add points, ask, and tell most of the trials; return the points asked, and note what must not be.
+    """Add points, ask, and tell most of the trials; return the suggested points, and record faults.
 
-    space: with its rules.
-    method: name of one.
-    rng: chooses points, values and steps.
-    found: takes faults.
+    space: a space with `rules` as constraints.
+    method: name of a method.
+    rng: random generator of points, values and steps.
+    found: takes the faults.
     """
     study = bo.Study(space, method=method, seed=int(rng.integers(2**31)))
     add_points(study, space, rng)
@@ -96,11 +96,11 @@ def search(
 
 
 def add_points(study: bo.Study, space: bo.Space, rng: np.random.Generator) -> None:
-    """Add up to 25 points with values that are usual, constant or huge, or with failures."""
+    """Add up to 25 points with failures or with usual, constant or huge values."""
     count, kind = int(rng.choice([0, 3, 10, 25])), rng.integers(4)
     try:
         points = space.sample(count, rng)
-    except DomainError:  # none is found: the methods are to say so too
+    except DomainError:  # no feasible point is found: the methods must report that too
         return
     for x in points:
         if rng.random() < 0.2:
@@ -118,21 +118,21 @@ def tell(study: bo.Study, trial: bo.Trial, rng: np.random.Generator) -> None:
 
 
 def check_point(
-    study: bo.Study, trial: bo.Trial, rules: list[Rule], calls: int, space: bo.Space, where: str, found: dict[str, Any]
+    study: bo.Study, trial: bo.Trial, rules: list[Rule], calls: int, space: bo.Space, when: str, found: dict[str, Any]
 ) -> None:
-    """Note a point that breaks a rule or was seen before, and calls of predicates over the limit."""
+    """Record a point that breaks a rule or repeats another trial, and predicate calls over the limit."""
     if not all(rule(trial.point) for rule in rules):
-        found["faults"].append(["infeasible", f"{where}: {trial.point}"])
+        found["faults"].append(["infeasible", f"{when}: {trial.point}"])
     key = key_of(trial.point)
     if any(key_of(other.point) == key for other in study.trials if other.number != trial.number):
-        found["faults"].append(["repeated", f"{where}: {trial.point}"])
+        found["faults"].append(["repeated", f"{when}: {trial.point}"])
     listed = len(rules) * space.n_points if space.n_points <= ENUMERABLE else 0
     if calls > MAX_CALLS + listed + 10 * len(rules):
-        found["faults"].append(["over the limit of calls", f"{where}: {calls} calls for trial {trial.number}"])
+        found["faults"].append(["over the limit of calls", f"{when}: {calls} calls for trial {trial.number}"])
 
 
 def check_exhausted(study: bo.Study, space: bo.Space, what: str, found: dict[str, Any]) -> None:
-    """Note that a space was called exhausted though points are left; where none can list them, that must be said."""
+    """Record that a space was called exhausted though points are left; for large spaces, the message must say so."""
     if space.n_points > ENUMERABLE:
         found["refusals"].append("SpaceExhausted")
         left = "more may exist" not in what

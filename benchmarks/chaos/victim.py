@@ -1,7 +1,7 @@
-"""A study that is killed: `python -m benchmarks.chaos.victim FILE LOGS METHOD SEED LAUNCH`. It ends by signals alone.
+"""A study that is killed: `python -m benchmarks.chaos.victim FILE LOGS METHOD SEED LAUNCH`. Only signals end it.
 
-The objective appends what it returns to a log, and the study what it was told to another, both synced to the disk: the
-oracle compares the file with them.
+The objective appends its values to one log, and the study appends its finished trials to another. Both are synced to
+the disk: the oracle compares the file with them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOREVER = 1_000_000
 
 
 def make_domain(method: str) -> Any:
-    """Return a domain that a method searches, far larger than what it is asked for."""
+    """Return a domain for a method, with far more points than the method is asked for."""
     if method == "nasbot":
         return bo.mlp_domain()
     variables: dict[str, Any] = {f"bit{i}": bool for i in range(14)}
@@ -35,7 +35,7 @@ def make_domain(method: str) -> Any:
 def value_of(text: str) -> float:
     """Return the value of a point.
 
-    text: of the point, as JSON.
+    text: the point as JSON.
     """
     plain = json.dumps(json.loads(text), sort_keys=True)
     return int.from_bytes(hashlib.sha256(plain.encode()).digest()[:6]) / 2**48

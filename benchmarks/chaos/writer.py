@@ -1,7 +1,7 @@
 """One of several writers: `python -m benchmarks.chaos.writer STORAGE LOGS METHOD WAY SEED N_TRIALS KEY LIMITS`.
 
-It logs when each evaluation begins and ends, and what each `tell` returned from, in files of its own, synced to the
-disk: the oracle compares them with what the storage holds.
+It logs the start and end of each evaluation and the trial that each `tell` returns, in its own files, which are synced
+to the disk: the oracle compares them with the storage.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from bostruct.storage.postgresql import connecting
 
 METHODS = ("random", "evolution", "hill-climbing", "auto")
 WAYS = ("workers=1", "workers=2", "by hand")
-PAUSE = 0.02  # seconds between two looks at what others do
-AHEAD = 0.3  # of the trials of a loop by hand, after which one more point is chosen ahead
-LAST = 10  # trials before the end, among which none is, since nobody would ask for it
+PAUSE = 0.02  # seconds between two checks of the other writers' progress
+AHEAD = 0.3  # share of the trials of a loop by hand after which a point is prefetched
+LAST = 10  # last trials, for which no point is prefetched, since no writer would ask for it
 
 
 def evaluate(point: Any, domain: Any, log: Path) -> float:
-    """Return the value of a point after some milliseconds, and log when that began and ended.
+    """Return the value of a point after some milliseconds, and log the start and the end.
 
-    point: as the objective receives it.
-    domain: of the point.
-    log: one line for the begin, and one for the end.
+    point: the point as the objective receives it.
+    domain: the domain of the point.
+    log: receives one line for the start and one for the end.
     """
     encoded = domain.encode(domain.parse(point))
     append_line(log, {"event": "begin", "point": encoded, "at": time.monotonic()})
@@ -48,7 +48,7 @@ def log_told(trial: bo.Trial, log: Path) -> None:
 
 
 def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> None:
-    """Ask and tell, and choose some points ahead, until so many trials have finished, whoever finishes them."""
+    """Ask, tell and prefetch some points until `n_trials` trials have finished, counting those of other writers."""
     while True:
         try:
             with study.ask_lock(lambda: study.n_finished + study.n_remote < n_trials):
@@ -65,20 +65,20 @@ def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> No
 
 def main() -> None:
     storage, logs, method, way, seed, n_trials, key, given = sys.argv[1:]
-    for name, seconds in json.loads(given).items():  # before the modules are imported that read them
+    for name, seconds in json.loads(given).items():  # before modules that read them are imported
         setattr(connecting, name, seconds)
-    domain, told = make_domain(method), Path(logs) / f"told-{key}"
+    domain, log = make_domain(method), Path(logs) / f"told-{key}"
     objective = partial(evaluate, domain=domain, log=Path(logs) / f"evaluated-{key}")
     with bo.Study(domain, method=method, seed=int(seed), storage=storage) as study:
         append_line(Path(logs) / f"owner-{key}", {"owner": study._ledger.owner})
         if way == "by hand":
-            run_by_hand(study, objective, int(n_trials), told)
+            run_by_hand(study, objective, int(n_trials), log)
         else:
             study.optimize(
                 objective,
                 int(n_trials),
                 workers=int(way.rpartition("=")[2]),
-                callbacks=lambda _, trial: log_told(trial, told),
+                callbacks=lambda _, trial: log_told(trial, log),
                 progress=False,
             )
 

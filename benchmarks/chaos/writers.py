@@ -1,4 +1,4 @@
-"""Four writers of one study, of which some are killed, terminated or stopped at random moments, again and again."""
+"""Four writers of one study; some are repeatedly killed, terminated or stopped at random moments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from benchmarks.chaos.writer import METHODS
 
 STRIKES_PER_CASE = 10
 LEAVE = 10.0  # seconds for workers to end after their writer
-MORE_TRIALS = 12  # that the last launch adds
+MORE_TRIALS = 12  # trials that the last launch adds
 KILLED, TERMINATED = -signal.SIGKILL, 143
-MODES = {  # who gets which signal, and how often that is drawn
+MODES = {  # which processes get which signal, with weights
     "kill one": 30,
     "kill some": 12,
     "kill all": 10,
@@ -31,7 +31,7 @@ MODES = {  # who gets which signal, and how often that is drawn
     "stop one": 8,
     "stop and kill": 8,
 }
-STOP_LONG = {"stop past its lease": 5}  # where a lease has an end
+STOP_LONG = {"stop past its lease": 5}  # only if leases end
 KINDS = (
     "lost",
     "twice",
@@ -48,36 +48,36 @@ KINDS = (
 
 @dataclass
 class Siege:
-    """A crowd under fire.
+    """Writers that are struck by signals.
 
-    crowd: of writers.
-    chance: says who is struck, and when.
+    crowd: the writers.
+    rng: random generator of targets and times.
     verdict: takes the faults.
     allowed: how many trials may have failed with a worker that was struck.
     """
 
     crowd: Crowd
-    chance: random.Random
+    rng: random.Random
     verdict: Verdict
     allowed: int = 0
-    struck: list[Launch] = field(default_factory=list)  # by the last strike, to end by it
+    struck: list[Launch] = field(default_factory=list)  # launches that the last strike must end
 
     def strike(self, number: int) -> str:
-        """Wait for a moment, strike, and return how."""
+        """Wait for a random moment, strike, and return a description of the strike."""
         place = self.crowd.place
         modes = {**MODES, **(STOP_LONG if place.may_double else {}), **place.modes}
-        (mode,) = self.chance.choices(list(modes), list(modes.values()))
+        (mode,) = self.rng.choices(list(modes), list(modes.values()))
         when = f"strike {number}, {mode}"
         self.verdict.count("strikes")
         self.verdict.count("of them by SIGKILL", "kill" in mode)
-        if self.chance.random() < 0.2:  # while writers are being launched
-            time.sleep(self.chance.uniform(0.0, 1.5))
-        elif not self.crowd.wait_for_told(self.chance.randrange(10)):
+        if self.rng.random() < 0.2:  # while writers are being launched
+            time.sleep(self.rng.uniform(0.0, 1.5))
+        elif not self.crowd.wait_for_told(self.rng.randrange(10)):
             self._blame_silence(when)
-        time.sleep(self.chance.uniform(0.0, 0.03))
+        time.sleep(self.rng.uniform(0.0, 0.03))
         self.struck = []
         if mode in place.modes:
-            place.befall(mode, self.chance)
+            place.befall(mode, self.rng)
             return when
         verb, _, whom = mode.partition(" ")
         number = signal.SIGTERM if verb == "terminate" else signal.SIGKILL
@@ -90,7 +90,7 @@ class Siege:
         return when
 
     def _draw(self, count: int) -> list[tuple[int, Launch]]:
-        return self.chance.sample(sorted(self.crowd.living.items()), count)
+        return self.rng.sample(sorted(self.crowd.living.items()), count)
 
     def _end(self, drawn: list[tuple[int, Launch]], number: int, with_workers: bool = False) -> None:
         workers = [worker for _, launch in drawn for worker in launch.workers] if with_workers else []
@@ -109,13 +109,13 @@ class Siege:
     def _strike_worker(self, number: int) -> None:
         workers = [worker for launch in self.crowd.living.values() for worker in launch.workers]
         if workers:
-            send(self.chance.choice(workers), number)
+            send(self.rng.choice(workers), number)
             self.allowed += 1
 
     def _stop(self, drawn: tuple[int, Launch], whom: str) -> None:
         launch = drawn[1]
         launch.send(signal.SIGSTOP)
-        time.sleep(self.chance.uniform(0.05, 0.8))
+        time.sleep(self.rng.uniform(0.05, 0.8))
         if whom == "past its lease":
             now = time.monotonic()
             time.sleep(self.crowd.place.find_due(now) - now)
@@ -125,7 +125,7 @@ class Siege:
             launch.send(signal.SIGCONT)
 
     def check_ends(self, when: str) -> None:
-        """Wait for who was struck, and blame ends that are not by the signal, and processes that are left."""
+        """Wait for the struck launches; blame exit codes of other causes, and processes that are left."""
         for launch in self.struck:
             try:
                 code = launch.process.wait(PATIENCE)
@@ -133,7 +133,7 @@ class Siege:
                 launch.process.kill()
                 code = launch.process.wait()
             launch.ended = time.monotonic()
-            early = code == -signal.SIGTERM  # before `optimize` took the signal over, or by hand
+            early = code == -signal.SIGTERM  # before `optimize` set its signal handler, or in the way "by hand"
             if code != KILLED and code != TERMINATED and not early:
                 self.verdict.blame("broken runs", f"{when}: exit code {code}: {self.crowd.read_end(launch)}")
             for process in await_end(launch.mark, LEAVE):
@@ -141,7 +141,7 @@ class Siege:
         self.check_living(when)
 
     def check_living(self, when: str) -> None:
-        """Blame writers that ended though nobody struck them."""
+        """Blame writers that ended without being struck."""
         for writer, launch in list(self.crowd.living.items()):
             if (code := launch.process.poll()) is not None:
                 self.verdict.blame("broken runs", f"{when}: exit code {code}: {self.crowd.read_end(launch)}")
@@ -149,7 +149,7 @@ class Siege:
                 del self.crowd.living[writer]
 
     def check_trials(self, when: str) -> None:
-        """Let somebody ask, and blame what then must not be in the storage."""
+        """Wait until a writer has asked, and blame faults in the storage."""
         if not self.crowd.living:
             self.crowd.launch_missing()
         began = time.monotonic()
@@ -186,28 +186,28 @@ class Siege:
         self.verdict.count("failed as documented", sum(row["status"] == "failed" for row in rows))
 
     def end_all(self) -> None:
-        """Leave no process behind, whatever came before."""
+        """Kill all processes that are left."""
         for launch in self.crowd.launches:
             for process in await_end(launch.mark, 0.0):
                 self.verdict.blame("orphans", f"process {process}")
             launch.process.wait()
 
     def _blame_silence(self, when: str) -> None:
-        said = [self.crowd.read_end(launch) for launch in self.crowd.living.values()]
-        self.verdict.blame("broken runs", f"{when}: nobody gets on: {said}")
+        output = [self.crowd.read_end(launch) for launch in self.crowd.living.values()]
+        self.verdict.blame("broken runs", f"{when}: no writer makes progress: {output}")
 
 
 def besiege(place: Place, folder: Path, seed: int, strikes: int) -> Verdict:
-    """Strike the writers of a study, ask the oracle after each strike, and complete the study.
+    """Strike the writers of a study, check the storage after each strike, and complete the study.
 
-    place: for the study.
-    folder: for the logs.
-    seed: of the study and of the strikes.
-    strikes: how many.
+    place: storage of the study.
+    folder: folder for the logs.
+    seed: seed of the study and of the strikes.
+    strikes: number of strikes.
     """
-    chance, verdict = random.Random(seed), Verdict()
-    crowd = make_crowd(place, folder / "logs", METHODS[seed % len(METHODS)], seed, chance)
-    siege = Siege(crowd, chance, verdict)
+    rng, verdict = random.Random(seed), Verdict()
+    crowd = make_crowd(place, folder / "logs", METHODS[seed % len(METHODS)], seed, rng)
+    siege = Siege(crowd, rng, verdict)
     try:
         crowd.launch_missing()
         for number in range(strikes):
@@ -221,7 +221,7 @@ def besiege(place: Place, folder: Path, seed: int, strikes: int) -> Verdict:
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Strike ten times at four writers of one study."""
+    """Strike four writers of one study ten times."""
     (folder / "study").mkdir()
     return besiege(FilePlace(folder / "study"), folder, int(case), STRIKES_PER_CASE)
 
