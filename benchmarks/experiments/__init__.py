@@ -1,1 +1,1 @@
-"""Noise, failures, limits, several objectives and batches: `auto` beside other methods, and what that costs."""
+"""Compare `auto` with other methods on noise, failures, limits, several objectives and batches; measure its cost."""

@@ -3,17 +3,17 @@
     python -m benchmarks.experiments [--groups NAME,...] [--problems NAME,...] [--methods NAME,...] [--seeds 10]
         [--first-seed 20] [--data DIR] [--python PYTHON] [--before FOLDER] [--processes 1] [--out FILE] [--page PAGE]
 
-A seed is an instance of a problem and ten initial points, which all methods share. Each run is a process of its own
-with one thread. FILE, benchmarks/experiments/results.jsonl by default, keeps a JSON line for each run. Runs that it
-holds are not repeated, also where a method has changed since: delete their lines to take them again. So a command that
-was ended goes on where it was. PAGE is written from FILE; 0 seeds renew the page alone.
+A seed is an instance of a problem and ten initial points, which all methods share. Each run is a separate process with
+one thread. FILE, benchmarks/experiments/results.jsonl by default, contains a JSON line for each run. Runs in FILE are
+not repeated, even if a method has changed since: delete their lines to repeat them. An interrupted command thus
+resumes. PAGE is written from FILE; `--seeds 0` only updates the page.
 
-PYTHON is an interpreter that has Optuna, BoTorch, SMAC3 and this package's dependencies, by default the running one;
-the runs of a peer that it lacks are recorded as missing. DIR has the folders kernel_tuning and nasbench201 of the
-tables, and what `pip install --no-deps --target DIR pytorch-holo==0.0.5 pooch platformdirs` puts there: problems of
-files are skipped without it. FOLDER has the package of the revision before (`git archive REVISION bostruct | tar x -C
-FOLDER`), whose `auto` is run as `auto before`; without it, that is skipped. Each of these runs keeps the hash of the
-package, and the revision if FOLDER has a file REVISION with it (`git rev-parse --short=10 REVISION > FOLDER/REVISION`).
+PYTHON is an interpreter with Optuna, BoTorch, SMAC3 and this package's dependencies, by default the running one; the
+runs of a peer that it lacks are recorded as missing. DIR contains the folders kernel_tuning and nasbench201 of the
+tables, and the packages that `pip install --no-deps --target DIR pytorch-holo==0.0.5 pooch platformdirs` installs;
+without DIR, problems with data files are skipped. FOLDER contains an earlier revision (`git archive REVISION bostruct |
+tar x -C FOLDER`), whose `auto` is run as `auto before`; without FOLDER it is skipped. These runs record the hash of the
+package, and the revision if FOLDER has it in REVISION (`git rev-parse --short=10 REVISION > FOLDER/REVISION`).
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from benchmarks.peers.run import Run, take_apart
 from benchmarks.structures.command import Comparison, make_parser, parse_arguments, take_missing
 
 NAME = "benchmarks.experiments"
-FIRST_SEED = 20  # those before were looked at while `auto` was made
-MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
+FIRST_SEED = 20  # earlier seeds were used to develop `auto`
+MOST_SECONDS = 3_600.0  # CPU seconds after which a run is cut and reported as cut
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take the runs that are missing and write the page; return 0, or 1 where the file has no runs or is damaged.
+    """Run what is missing and write the page; return 0, or 1 if the file has no runs or is damaged.
 
-    arguments: of the command; None for those of the process.
+    arguments: arguments of the command; None for the arguments of the process.
     """
     words = sys.argv[1:] if arguments is None else arguments
     parser = make_parser(COMPARISON)
-    parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of the revision before")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="contains the package of an earlier revision")
     given = parse_arguments(COMPARISON, parser, words)
     check_before(parser, given.before)
     if given.before is None:

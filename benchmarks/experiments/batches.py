@@ -1,4 +1,4 @@
-"""Batches: as many trials in flight as there are workers, against one at a time."""
+"""Batches: several trials in flight, compared with one at a time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from benchmarks.peers.run import Run, describe
 from benchmarks.peers.tasks import Point
 
 SEQUENTIAL = "sequential"
-LONGEST = 3.0  # evaluations take 1 to 3 units of time, where workers do not wait for each other
+LONGEST = 3.0  # evaluations take 1 to 3 units of time
 
 
 class Schedule(NamedTuple):
     """How many evaluations are in flight.
 
     width: their number.
-    waits: True where a batch is told as a whole before the next is asked for.
+    waits: whether a batch is completed as a whole before the next is suggested.
     """
 
     width: int
@@ -41,11 +41,11 @@ SCHEDULES = {
 
 
 def take_batches(make: Maker, run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
-    """Run `auto` by a schedule; return what `benchmarks.peers.run.take` returns, its trials in the order told.
+    """Run `auto` by a schedule; return what `benchmarks.peers.run.take` returns, with trials in completion order.
 
-    make: the instance.
-    run: its search is one of `SCHEDULES`.
-    most_seconds, data: as of `benchmarks.experiments.run.take`.
+    make: makes the instance.
+    run: a run whose search is one of `SCHEDULES`.
+    most_seconds, data: see `benchmarks.experiments.run.take`.
     """
     instance = make(run.seed, data)
     study = open_study(instance, "auto", list_initial(instance, run.seed), run.seed)
@@ -56,13 +56,13 @@ def take_batches(make: Maker, run: Run, most_seconds: float, data: Path | None) 
 def evaluate_in_flight(
     study: bo.Study, instance: Instance, schedule: Schedule, run: Run, most_seconds: float
 ) -> tuple[list[tuple[Point, Measured | None]], list[float]]:
-    """Return the trials in the order told, and the CPU seconds of asking and telling each.
+    """Return the trials in the order of completion, and the CPU seconds of `ask` and `tell` of each.
 
-    study: of the instance.
-    instance: of the problem.
-    schedule: of the evaluations, whose durations a generator of the run's seed draws.
-    run: whose trials are asked for.
-    most_seconds: of CPU, after which the run is cut.
+    study: a study of the instance.
+    instance: instance of the problem.
+    schedule: schedule of the evaluations; their durations are drawn with the run's seed.
+    run: its seed and number of trials are used.
+    most_seconds: CPU seconds after which the run is cut.
     """
     rng = np.random.default_rng([run.seed, 91])
     running, trials, seconds = list[tuple[float, int, Any]](), list[tuple[Point, Measured | None]](), list[float]()
@@ -73,25 +73,25 @@ def evaluate_in_flight(
         for trial in study.ask(free) if free else ():
             heapq.heappush(running, (now + float(rng.uniform(1.0, LONGEST)), n_asked, trial))
             n_asked += 1
-        told = [heapq.heappop(running) for _ in range(len(running) if schedule.waits else 1)]
-        now = told[-1][0]
+        completed = [heapq.heappop(running) for _ in range(len(running) if schedule.waits else 1)]
+        now = completed[-1][0]
         spent = time.process_time() - before
-        for _, _, trial in told:
+        for _, _, trial in completed:
             measured = try_measure(instance, trial.point)
             before = time.process_time()
             tell_study(study, trial, instance, measured)
-            seconds.append(time.process_time() - before + spent / len(told))
+            seconds.append(time.process_time() - before + spent / len(completed))
             trials.append((trial.point, measured))
     return trials, seconds
 
 
 def find_needed(wide: np.ndarray, narrow: np.ndarray) -> float:
-    """Return how many evaluations a schedule needs until its mean best is that of another in the end, as a multiple.
+    """Return the evaluations until a schedule's mean best value reaches another's final one, as a multiple of m.
 
-    wide: best values after each trial of the schedule, a row a seed (s, n).
-    narrow: those of the other (s, m).
+    wide: best values of the schedule after each trial, one row per seed (s, n).
+    narrow: best values of the other schedule (s, m).
 
-    Infinite where it is never met.
+    Infinite if the schedule does not reach it.
     """
     means, goal = wide.mean(axis=0), narrow.mean(axis=0)[-1]
     met = np.flatnonzero(means <= goal + 1e-12)
@@ -99,10 +99,10 @@ def find_needed(wide: np.ndarray, narrow: np.ndarray) -> float:
 
 
 def estimate_needed(wide: np.ndarray, narrow: np.ndarray, draws: int = 2_000) -> tuple[float, float, float]:
-    """Return `find_needed` and its 95% interval, by drawing seeds with replacement.
+    """Return `find_needed` and its 95% bootstrap interval over seeds.
 
-    wide, narrow: as of `find_needed`, the same seeds in the same rows.
-    draws: of the bootstrap.
+    wide, narrow: see `find_needed`; equal rows have equal seeds.
+    draws: number of bootstrap samples.
     """
     rng, n = np.random.default_rng(0), len(wide)
     found = [find_needed(wide[rows], narrow[rows]) for rows in rng.integers(n, size=(draws, n))]
@@ -111,7 +111,7 @@ def estimate_needed(wide: np.ndarray, narrow: np.ndarray, draws: int = 2_000) ->
 
 
 def _make_sat(spec: str, seed: int, data: Path | None = None) -> Instance:
-    """Make an instance of Max-3-SAT, relabeled."""
+    """Make a relabeled instance of Max-3-SAT."""
     del data
     task = registered(spec, seed)
     return Instance(task.space, lambda point: Measured((task.value(point),)))

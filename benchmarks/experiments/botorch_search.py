@@ -1,4 +1,4 @@
-"""BoTorch on choices and orders: GPs by its defaults, and its acquisition for noise, limits or several objectives."""
+"""BoTorch on choices and orders: its default GPs and its acquisitions for noise, limits or several objectives."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.telling import Record, Told
 from benchmarks.peers.tasks import Point
 
-N_DRAWN, N_STARTS, N_STEPS = 512, 3, 20  # of the local search: random points, those it starts from, steps
+N_DRAWN, N_STARTS, N_STEPS = 512, 3, 20  # local search: random points, starting points, steps
 AT_ONCE = 512  # points scored together
-N_SAMPLES = 64  # of the posterior, for Monte Carlo acquisitions
+N_SAMPLES = 64  # posterior samples of Monte Carlo acquisitions
 
 
 class Vectors:
-    """Points as vectors that a GP of BoTorch sees: choices in 0 to 1 or by position, orders by the place of each item.
+    """Encode points for a GP of BoTorch: categories as positions, other choices and places of items in 0 to 1.
 
-    space: of choices and orders.
+    space: a space of choices and orders.
     """
 
     def __init__(self, space: bo.Space) -> None:
@@ -31,7 +31,7 @@ class Vectors:
         self.categories = [i for i, own in enumerate(plain) if own.size > 2 and not own.ordered]
 
     def encode(self, points: Sequence[Point]) -> np.ndarray:
-        """Return the vectors of points (n, d), those of choices first."""
+        """Return the vectors of points (n, d), with the choices first."""
         return np.array([self._encode(point) for point in points])
 
     def _encode(self, point: Point) -> list[float]:
@@ -47,11 +47,11 @@ class Vectors:
 
 
 class BoTorchSearch:
-    """BoTorch, by noisy EI for one objective, constrained EI with limits, and hypervolume improvement for several.
+    """BoTorch with noisy EI for one objective, constrained EI with limits, hypervolume improvement for several.
 
-    instance: of the problem.
-    initial: points to begin with.
-    seed: of everything.
+    instance: instance of the problem.
+    initial: initial points.
+    seed: seed of all random numbers.
     """
 
     def __init__(self, instance: Instance, initial: Sequence[Point], seed: int) -> None:
@@ -89,7 +89,7 @@ class BoTorchSearch:
         return successes[int(np.argmax(means))].point
 
     def _draw(self) -> Point:
-        """Return a random point that was not evaluated."""
+        """Return an unevaluated random point."""
         space, seen = self.record.instance.space, self._list_seen()
         xs = space.sample(N_DRAWN, self.rng)
         return space.present(next(x for x, key in zip(xs, space.keys(xs), strict=True) if key not in seen))
@@ -98,22 +98,22 @@ class BoTorchSearch:
         space = self.record.instance.space
         return {space.key(space.parse(point)) for point in self.record.list_points()}
 
-    def _encode(self, told: Sequence[Told]) -> Any:
+    def _encode(self, trials: Sequence[Told]) -> Any:
         import torch
 
-        return torch.tensor(self.vectors.encode([one.point for one in told]), dtype=torch.double)
+        return torch.tensor(self.vectors.encode([trial.point for trial in trials]), dtype=torch.double)
 
     def _fit(self) -> Any:
-        """Fit a GP to each objective, negated, and to each violation, of all trials."""
+        """Fit a GP to each negated objective and to each violation of all trials."""
         import torch
         from botorch.fit import fit_gpytorch_mll
         from botorch.models import MixedSingleTaskGP, ModelListGP, SingleTaskGP
         from botorch.models.transforms import Standardize
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        told, models = self.record.list_observed(), []
-        x = self._encode(told)
-        rows = np.array([[*(-value for value in one.objectives), *one.violations] for one in told])
+        trials, models = self.record.list_observed(), []
+        x = self._encode(trials)
+        rows = np.array([[*(-value for value in trial.objectives), *trial.violations] for trial in trials])
         for column in rows.T:
             y = torch.tensor(column, dtype=torch.double)[:, None]
             if self.vectors.categories:
@@ -125,7 +125,7 @@ class BoTorchSearch:
         return ModelListGP(*models) if len(models) > 1 else models[0]
 
     def _maximize(self, score: Any) -> Point:
-        """Climb from the best of random points and of the neighbors of the best told, to a point that is new."""
+        """Climb from the best of random points and neighbors of the best trials to an unevaluated point."""
         import torch
 
         space, seen = self.record.instance.space, self._list_seen()
@@ -141,7 +141,7 @@ class BoTorchSearch:
 
 
 def _climb(space: bo.Space, xs: Any, rate: Callable[[Any], np.ndarray], seen: set[Any]) -> Any:
-    """Climb from the best of some points, to the best neighbor each time; return the best end, of points not seen."""
+    """Climb from the best of some points to the best neighbors; return the best end, among unevaluated points."""
     xs = [x for x, key in zip(xs, space.keys(xs), strict=True) if key not in seen]
     values = rate(xs)
     found = list[tuple[float, int]]()
@@ -165,7 +165,7 @@ def _climb(space: bo.Space, xs: Any, rate: Callable[[Any], np.ndarray], seen: se
 def _improve_noisy(model: Any, points: Any) -> Any:
     """Return log noisy expected improvement (Ament et al. 2023).
 
-    points: vectors of the trials that did not fail (n, d).
+    points: vectors of the successful trials (n, d).
     """
     import torch
     from botorch.acquisition.logei import qLogNoisyExpectedImprovement
@@ -175,9 +175,9 @@ def _improve_noisy(model: Any, points: Any) -> Any:
 
 
 def _improve_constrained(model: Any, values: np.ndarray, violations: np.ndarray) -> Any:
-    """Return log constrained expected improvement, or the log chance of a feasible point while none was told.
+    """Return log constrained EI, or the log probability of feasibility before the first feasible trial.
 
-    values, violations: of the trials that did not fail (n,), (n, l).
+    values, violations: values (n,) and violations (n, l) of the successful trials.
     """
     from botorch.acquisition.analytic import LogConstrainedExpectedImprovement, LogProbabilityOfFeasibility
 
@@ -189,9 +189,9 @@ def _improve_constrained(model: Any, values: np.ndarray, violations: np.ndarray)
 
 
 def _improve_hypervolume(model: Any, objectives: np.ndarray) -> Any:
-    """Return log expected hypervolume improvement, beyond the reference that BoTorch infers (Daulton et al. 2020).
+    """Return log expected hypervolume improvement over the reference that BoTorch infers (Daulton et al. 2020).
 
-    objectives: of the trials that did not fail (n, k).
+    objectives: objectives of the successful trials (n, k).
     """
     import torch
     from botorch.acquisition.multi_objective.logei import qLogExpectedHypervolumeImprovement

@@ -1,4 +1,4 @@
-"""The problems of the comparison by group: how each is made, its trials, its searches and what `auto` must reach."""
+"""The groups of problems in the comparison: their instances, trials and searches, and the targets of `auto`."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ OURS = "auto"
 class Group:
     """Problems that are compared in the same way.
 
-    title: of its section.
-    text: what the problems are, in Markdown.
-    trials: evaluations in all, the initial points included.
-    makers: how the instances of each problem are made, by name.
-    taking: takes a run, of the maker and what `benchmarks.experiments.run.take` is given.
-    searches: names, the one first with which the others are compared.
-    measures: names of the numbers that are compared; none where evaluations are counted.
-    longer: evaluations of a search, where they are not `trials`.
-    absent: searches that are not run on a problem.
+    title: title of the section on the page.
+    text: description of the problems, in Markdown.
+    trials: number of evaluations, including the initial points.
+    makers: functions that make the instances of each problem, by name.
+    taking: performs a run, given the maker and the arguments of `benchmarks.experiments.run.take`.
+    searches: names of the searches; the others are compared with the first.
+    measures: names of the compared numbers; empty if evaluations are counted.
+    longer: number of evaluations of a search, if it is not `trials`.
+    absent: searches that are not run, by problem.
     wanted: on how many problems `auto` must be ahead of all rivals by its interval; 0 for no such target.
-    rivals: the searches of that target.
-    judged: the measures of that target.
+    rivals: the searches of the target `wanted`.
+    judged: the measures of the target `wanted`.
     level: problems and searches that `auto` must not be behind by its interval, in the first measure.
     most: the largest mean that `auto` may have, by problem and measure.
     most_ratio: the largest multiple of the first search's number that others may have; 0 for no such target.
-    is_drawn: True where the best values of a problem are drawn.
+    is_drawn: whether the best values on a problem are plotted.
     """
 
     title: str
@@ -64,15 +64,15 @@ class Group:
     def list_searches(self, problem: str) -> list[str]:
         """Return the searches that are run on a problem.
 
-        problem: one of the group.
+        problem: a problem of the group.
         """
         return [search for search in self.searches if search not in self.absent.get(problem, ())]
 
     def list_runs(self, problem: str, seed: int) -> list[Run]:
         """Return the runs on a problem with a seed.
 
-        problem: one of the group.
-        seed: of the instance and the initial points.
+        problem: a problem of the group.
+        seed: seed of the instance and the initial points.
         """
         return [
             Run(problem, search, seed, self.longer.get(search, self.trials)) for search in self.list_searches(problem)
@@ -204,9 +204,9 @@ def make_task(problem: str, seed: int, data: Path | None) -> Instance:
     """Make an instance of a problem.
 
     problem: one of `PROBLEMS`.
-    seed: of the instance, from 0.
-    data: the folder of the files; None for none.
+    seed: seed of the instance, from 0.
+    data: folder of the data files, if any.
 
-    Raises FileNotFoundError where the problem is a file that is not there.
+    Raises FileNotFoundError if the data file of the problem does not exist.
     """
     return PROBLEMS[problem].makers[problem](seed, data)

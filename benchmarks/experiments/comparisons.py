@@ -1,4 +1,4 @@
-"""Methods of a group beside its first one: paired differences, Holm's correction, margins, and multiples."""
+"""Compare the methods of a group with its first one: paired differences, Holm's correction, margins, multiples."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from benchmarks.peers.verdicts import (
 )
 from bostruct.comparison.statistics import LEVEL, Difference, correct_by_holm, estimate_difference
 
-BEHIND = "*behind*"  # where `auto` stands, as AHEAD
+BEHIND = "*behind*"  # verdict on `auto`, like AHEAD
 Multiple = tuple[float, float, float]  # a ratio and its 95% interval
 
 
 class Row(NamedTuple):
-    """A method beside the first one of its group.
+    """The comparison of a method with the first method of its group.
 
     problem, search, measure: names.
-    difference: of the method to the first one, by seeds that both have; None for fewer than two.
-    p: corrected for the comparisons of the group; None for fewer than `LEAST_SEEDS` seeds.
+    difference: the method minus the first method, paired by seed; None for fewer than two shared seeds.
+    p: p-value corrected for the comparisons of the group; None for fewer than `LEAST_SEEDS` seeds.
     """
 
     problem: str
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Where the first method stands beside the other; empty without a difference."""
+        """The verdict on the first method; empty without a difference."""
         if self.difference is None:
             return ""
         if self.p is None:
@@ -53,15 +53,15 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The method with the problem and the measure."""
+        """The name of the method with the problem and the measure."""
         return f"{self.search} on {self.problem} ({self.measure})"
 
 
 def compare_group(index: Index, group: Group) -> list[Row]:
-    """Compare the methods of a group with its first one, on each problem and in each measure.
+    """Compare the methods of a group with its first method, on each problem and in each measure.
 
-    index: of the runs.
-    group: whose comparisons of `LEAST_SEEDS` seeds or more are the family of Holm's correction.
+    index: the runs.
+    group: its comparisons with at least `LEAST_SEEDS` seeds are the family of Holm's correction.
     """
     keys = [
         (problem, search, measure)
@@ -76,7 +76,7 @@ def compare_group(index: Index, group: Group) -> list[Row]:
 
 
 def _list_differences(index: Index, base: str, problem: str, search: str, measure: str) -> list[float]:
-    """Return a measure of a search minus that of another one, for each seed that both have (n,)."""
+    """Return a measure of a search minus the measure of another search, for each shared seed (n,)."""
     own, other = (index.get((problem, name), {}) for name in (search, base))
     return [
         own[seed]["measures"][measure] - other[seed]["measures"][measure] for seed in sorted(own.keys() & other.keys())
@@ -84,16 +84,16 @@ def _list_differences(index: Index, base: str, problem: str, search: str, measur
 
 
 def _find_p(difference: Difference) -> float:
-    """Return the p-value of the t test; that of the sign test where all differences are equal, and not zero."""
+    """Return the p-value of the t test, or of the sign test if all differences are equal and not zero."""
     return 2.0 ** (1 - difference.n) if difference.p is None else difference.p
 
 
 def find_margin(index: Index, problem: str, measure: str) -> float:
-    """Return the margin of a measure, `MARGIN` times random search's gap; 0 where that has too few seeds.
+    """Return the margin of a measure, `MARGIN` times random search's gap; 0 if random search has too few seeds.
 
-    The gap is the mean over seeds of random search's number minus the lowest one of all searches on the same seed.
+    The gap is the mean over seeds of random search's value minus the lowest value of all searches on the same seed.
 
-    index: of the runs.
+    index: the runs.
     problem, measure: names.
     """
     random = index.get((problem, BASELINE), {})
@@ -108,32 +108,32 @@ def find_margin(index: Index, problem: str, measure: str) -> float:
 
 
 def list_losses(index: Index, group: Group) -> list[str]:
-    """Return a line that names all methods that `auto` is behind; none before there are seeds.
+    """Return a line that names all methods that are better than `auto`; empty if there are too few seeds.
 
-    index: of the runs.
-    group: of problems that are compared with `auto`.
+    index: the runs.
+    group: problems on which other methods are compared with `auto`.
     """
     rows = [row for row in compare_group(index, group) if row.p is not None]
     if group.searches[0] != OURS or not rows:
         return []
     sides = {side: [row.name for row in rows if row.verdict == side] for side in (BEHIND, BEHIND + UNCORRECTED)}
     ahead, barely = (sum(row.verdict == side for row in rows) for side in (AHEAD, AHEAD + UNCORRECTED))
-    told = [
+    sentences = [
         f"`auto` is ahead in {ahead} of {len(rows)} comparisons, behind {', '.join(sides[BEHIND]) or 'none'}.",
         f"By the interval but not after Holm's correction, it is ahead in {barely}, "
         f"behind {', '.join(sides[BEHIND + UNCORRECTED]) or 'none'}.",
     ]
-    return [" ".join(told)]
+    return [" ".join(sentences)]
 
 
 def estimate_multiples(index: Index, group: Group, problem: str) -> dict[str, Multiple]:
-    """Return how many times the evaluations of the first search each other one needs, by search.
+    """Return the evaluations that each other search needs as a multiple of those of the first search, by search.
 
-    index: of the runs.
-    group: whose evaluations are counted.
-    problem: one of the group.
+    index: the runs.
+    group: a group whose evaluations are counted.
+    problem: a problem of the group.
 
-    Searches that share fewer than `LEAST_SEEDS` seeds with the first one are left out.
+    Searches that share fewer than `LEAST_SEEDS` seeds with the first search are omitted.
     """
     base, multiples = index.get((problem, group.searches[0]), {}), dict[str, Multiple]()
     for search in group.searches[1:]:
@@ -145,5 +145,5 @@ def estimate_multiples(index: Index, group: Group, problem: str) -> dict[str, Mu
 
 
 def _list_best(runs: Sequence[Found]) -> np.ndarray:
-    """Return the best values of runs of one length after each trial (s, n)."""
+    """Return the best values after each trial of runs of equal length (s, n)."""
     return np.array([read_best(found, np.arange(1.0, found["evaluated"] + 1.0)) for found in runs])

@@ -1,4 +1,4 @@
-"""CPU seconds of a suggestion of `auto` with failures, a limit or two objectives, beside the plain case."""
+"""CPU seconds per suggestion of `auto` with failures, a limit or two objectives, compared with the plain case."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from benchmarks.peers.run import Run, describe, time_search
 from benchmarks.peers.tasks import Point
 
 PLAIN = "plain"
-N_TIMED = 5  # suggestions, after the first one, which fits everything anew
-MOST_TRUE = 30.0  # of 60 variables
+N_TIMED = 5  # timed suggestions, after the first one, which refits everything
+MOST_TRUE = 30.0  # limit on the number of true variables, of 60
 KINDS = (PLAIN, "failures", "a limit", "two objectives")
 
 
 def make_instance(seed: int, data: Path | None = None, kind: str = PLAIN) -> Instance:
-    """Make Max-3-SAT of 60 variables, which for the failures has two banned pairs of neighboring variables.
+    """Make Max-3-SAT of 60 variables; for the kind "failures", two pairs of neighboring variables have banned values.
 
-    seed: of the instance.
+    seed: seed of the instance.
     data: unused.
-    kind: one of `KINDS`; the limit is on the number of true variables, which is the second objective too.
+    kind: one of `KINDS`; the number of true variables is the limited number or the second objective.
     """
     del data
     task = registered("max3sat:seed={}", seed)
@@ -52,13 +52,13 @@ def take_seconds(
 ) -> dict[str, Any]:
     """Time suggestions of `auto` after n random points; return what `benchmarks.experiments.run.take` returns.
 
-    n: trials before the first suggestion, all of them random points.
+    n: number of random points before the first suggestion.
     make: `make_instance`.
-    run: its search is one of `KINDS`.
-    most_seconds, data: as of `benchmarks.experiments.run.take`.
+    run: a run whose search is one of `KINDS`.
+    most_seconds, data: see `benchmarks.experiments.run.take`.
     """
     instance = make(run.seed, data, run.search)
-    xs = instance.space.sample(n, np.random.default_rng([run.seed, 95]))  # 60 bits: none twice
+    xs = instance.space.sample(n, np.random.default_rng([run.seed, 95]))  # 60 bits: distinct points
     search = Ours("auto", instance, [instance.space.present(x) for x in xs], run.seed)
     steps: Any = list_steps(search)
     evaluate: Any = partial(try_measure, instance)

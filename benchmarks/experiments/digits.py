@@ -1,4 +1,4 @@
-"""Points as rows of whole numbers, which is how peers are handed choices and orders."""
+"""Points as rows of integers, the encoding of choices and orders for peers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bostruct.domains.space.choices import ChoiceVariable
 
 
 class Digit(NamedTuple):
-    """One whole number of a row.
+    """One integer of a row.
 
-    size: it is 0 to size - 1.
-    is_ordered: True where near numbers are alike.
+    size: the integer is 0 to size - 1.
+    is_ordered: whether near integers are similar.
     """
 
     size: int
@@ -23,9 +23,9 @@ class Digit(NamedTuple):
 
 
 class Digits:
-    """The points of a space as rows of whole numbers: the position of each choice, the Lehmer code of each order.
+    """The points of a space as rows of integers: the position of each choice, and the Lehmer code of each order.
 
-    space: of choices without conditions, and of orders of distinct items.
+    space: a space of unconditional choices and of orders of distinct items.
     """
 
     def __init__(self, space: bo.Space) -> None:

@@ -1,4 +1,4 @@
-"""Problems of which many points fail, for a reason that a search is not told."""
+"""Problems in which many points fail, for a reason that a search does not observe."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SKIPPED = "the tables of kernels are read: give the folder that has them in a fo
 
 
 def letters_15(seed: int, data: Path | None = None) -> Instance:
-    """Make an Ehrlich function of 15 letters of 8, a variable each; the ten initial points do not fail.
+    """Make an Ehrlich function of 15 letters of 8, with one variable per letter; the ten initial points do not fail.
 
-    seed: of the instance.
+    seed: seed of the instance.
     data: unused.
     """
     del data
@@ -31,18 +31,18 @@ def letters_15(seed: int, data: Path | None = None) -> Instance:
 def holo_15(seed: int, data: Path | None) -> Instance:
     """Make an Ehrlich function of pytorch-holo of 15 letters of 20; the ten initial points do not fail.
 
-    seed, data: as of `benchmarks.structures.sequences.ehrlich_holo`.
+    seed, data: see `benchmarks.structures.sequences.ehrlich_holo`.
     """
     task = ehrlich_holo(seed, data)
     return from_task(task, initial=tuple(draw_feasible(task, N_INITIAL, seed)))
 
 
 def holo_32(seed: int, data: Path | None) -> Instance:
-    """Make an Ehrlich function of pytorch-holo of 32 letters of 32, four motifs of four.
+    """Make an Ehrlich function of pytorch-holo of 32 letters of 32 with four motifs of four.
 
-    seed, data: as of `benchmarks.structures.sequences.ehrlich_holo`.
+    seed, data: see `benchmarks.structures.sequences.ehrlich_holo`.
 
-    A random sequence fails. The ten initial points are drawn by the package along the steps that are allowed.
+    A random sequence fails. The ten initial points are sampled by pytorch-holo along allowed steps.
     """
     function = make_ehrlich(LONG_LETTERS, LONG_LENGTH, LONG_MOTIFS, LONG_MOTIF, seed, data)
     rows = function.initial_solution(N_INITIAL).tolist()
@@ -51,13 +51,13 @@ def holo_32(seed: int, data: Path | None) -> Instance:
 
 
 def hidden_kernel(kernel: str, seed: int, data: Path | None) -> Instance:
-    """Make the tuning of a GPU kernel whose conditions are hidden: what they forbid fails.
+    """Make the tuning of a GPU kernel with hidden conditions: points that violate them fail.
 
     kernel: one of `benchmarks.peers.measured.DEVICES`.
-    seed: chooses the device.
-    data: the folder of the tables; None for none.
+    seed: selects the device.
+    data: folder of the tables, if any.
 
-    Raises FileNotFoundError where the tables are not there.
+    Raises FileNotFoundError if the tables do not exist.
     """
     task = kernel_tuning(kernel, seed, find_kernels(data))
     hidden = task._replace(space=bo.Space(task.space.variables))
@@ -65,9 +65,9 @@ def hidden_kernel(kernel: str, seed: int, data: Path | None) -> Instance:
 
 
 def find_kernels(data: Path | None) -> Path:
-    """Return the folder of the tables; raise FileNotFoundError where those of kernels are not there.
+    """Return the folder of the tables; raise FileNotFoundError if it has no tables of kernels.
 
-    data: the folder; None for none.
+    data: the folder, if any.
     """
     if data is None or not (data / "kernel_tuning").exists():
         raise FileNotFoundError(SKIPPED)

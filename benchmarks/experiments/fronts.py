@@ -1,4 +1,4 @@
-"""The hypervolume that points do not dominate, by which runs of several objectives are judged."""
+"""The hypervolume that points do not dominate, the measure of runs with several objectives."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ LOST = "hypervolume lost"  # the name of the measure
 
 
 def scale_to_box(objectives: Sequence[float], corners: Sequence[tuple[float, float]]) -> np.ndarray:
-    """Return objectives on the scale of a box, whose corners become 0 and 1 (k,).
+    """Scale objectives so that the corners of a box become 0 and 1 (k,).
 
-    objectives: k numbers.
-    corners: least and greatest value of each.
+    objectives: k objectives.
+    corners: lowest and highest value of each objective.
     """
     low, high = np.array(corners, dtype=float).T
     return (np.array(objectives, dtype=float) - low) / (high - low)
 
 
-def find_losses(told: Sequence[Sequence[float] | None], corners: Sequence[tuple[float, float]]) -> list[float]:
-    """Return the share of the box that the points until each trial do not dominate, one a trial.
+def find_losses(observed: Sequence[Sequence[float] | None], corners: Sequence[tuple[float, float]]) -> list[float]:
+    """Return for each trial the share of the box that no point so far dominates.
 
-    told: objectives of the trials in order; None for those that count for nothing.
-    corners: least and greatest value of each objective.
+    observed: objectives of the trials in order; None for failed trials.
+    corners: lowest and highest value of each objective.
     """
-    from bostruct.goals.pareto import exclusive_volume, extend_front  # which the revision before may not have
+    from bostruct.goals.pareto import exclusive_volume, extend_front  # an earlier revision may lack them
 
     front, losses, loss, corner = np.empty((0, len(corners))), list[float](), 1.0, np.ones(len(corners))
-    for objectives in told:
+    for objectives in observed:
         if objectives is not None:
             row = scale_to_box(objectives, corners)
             loss -= exclusive_volume(row, front, corner)

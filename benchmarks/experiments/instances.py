@@ -1,4 +1,4 @@
-"""An instance of a problem: what an evaluation of a point measures, and what counts as its result."""
+"""An instance of a problem: its space, what an evaluation measures, its limits, and how runs are scored."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bostruct.problems.base import StructuredProblem
 
 
 class Measured(NamedTuple):
-    """The numbers that an evaluation gave.
+    """The numbers that an evaluation measured.
 
-    objectives: each minimized, one or several.
-    limited: the numbers that limits bound, in the order of the instance's bounds.
+    objectives: one or several objectives, each minimized.
+    limited: the constrained numbers, in the order of the instance's bounds.
     """
 
     objectives: tuple[float, ...]
@@ -25,15 +25,15 @@ class Measured(NamedTuple):
 class Instance(NamedTuple):
     """An instance of a problem.
 
-    space: of the points.
-    measure: of a point; raises `bostruct.Infeasible` where the evaluation fails.
-    bounds: the most that each limited number may be, by name.
-    truth: value of a point without noise; None where there is no noise.
-    corners: the least and the greatest value of each objective that count for the hypervolume, which is a share of the
-        box between them; empty for one objective.
-    nothing: value of a run that found no point that counts.
-    may_fail: True where evaluations fail.
-    initial: points to begin with; empty where they are drawn at random.
+    space: space of the points.
+    measure: evaluates a point; raises `bostruct.Infeasible` if the evaluation fails.
+    bounds: upper bound of each constrained number, by name.
+    truth: noise-free value of a point; None if there is no noise.
+    corners: the lowest and the highest value of each objective, which span the box of the hypervolume; empty for one
+        objective.
+    nothing: value of a run without a successful feasible point.
+    may_fail: whether evaluations can fail.
+    initial: initial points; empty if they are drawn at random.
     """
 
     space: bo.Space
@@ -52,10 +52,10 @@ class Instance(NamedTuple):
 
 
 def from_task(task: Task, **options: Any) -> Instance:
-    """Make an instance of one objective without limits, some of whose evaluations fail.
+    """Make an instance with one objective and no limits, in which some evaluations fail.
 
-    task: whose value raises `bostruct.Infeasible` where the evaluation fails.
-    options: fields of the instance.
+    task: a task whose value raises `bostruct.Infeasible` if the evaluation fails.
+    options: further fields of the instance.
     """
     return Instance(task.space, lambda point: Measured((task.value(point),)), may_fail=True, **options)
 
@@ -63,8 +63,8 @@ def from_task(task: Task, **options: Any) -> Instance:
 def from_problem(problem: StructuredProblem, **options: Any) -> Instance:
     """Make an instance of a generated problem.
 
-    problem: with at most one limit, an upper one.
-    options: fields of the instance.
+    problem: a problem with at most one limit, an upper bound.
+    options: further fields of the instance.
     """
 
     def measure(point: Point) -> Measured:
@@ -75,10 +75,10 @@ def from_problem(problem: StructuredProblem, **options: Any) -> Instance:
 
 
 def try_measure(instance: Instance, point: Point) -> Measured | None:
-    """Return what a point measures, None where the evaluation fails.
+    """Evaluate a point, and return None if the evaluation fails.
 
-    instance: of the problem.
-    point: of its space.
+    instance: instance of the problem.
+    point: a point of its space.
     """
     try:
         return instance.measure(point)
@@ -87,9 +87,9 @@ def try_measure(instance: Instance, point: Point) -> Measured | None:
 
 
 def keeps_limits(instance: Instance, measured: Measured) -> bool:
-    """Tell whether no limit is broken.
+    """Return whether all limits are met.
 
-    instance: of the problem.
-    measured: of a point.
+    instance: instance of the problem.
+    measured: measured numbers of a point.
     """
     return all(number <= bound for number, bound in zip(measured.limited, instance.bounds.values(), strict=True))

@@ -1,4 +1,4 @@
-"""How a run is taken and which numbers of it are compared; each is the smaller the better."""
+"""How a run is performed, and which numbers are compared; smaller numbers are better."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from benchmarks.peers.run import Run, describe, draw_initial, time_search
 from benchmarks.peers.tasks import Point
 
 SETTLED = 50  # trials after which failures are counted
-Maker = Callable[[int, Path | None], Instance]  # of a seed and the folder of the data
+Maker = Callable[[int, Path | None], Instance]  # takes a seed and the folder of the data
 Trials = Sequence[tuple[Point, Measured | None]]
-Score = Callable[[Instance, Trials], list[float]]  # one a trial, NaN where it counts for nothing
+Score = Callable[[Instance, Trials], list[float]]  # one number per trial, NaN for a failed or infeasible trial
 Judge = Callable[[Instance, Trials, Search], dict[str, float]]
 
 
 def take_run(
     score: Score, judge: Judge, make: Maker, run: Run, most_seconds: float, data: Path | None
 ) -> dict[str, Any]:
-    """Run a search, each suggestion of which knows all trials before it; return what `run.take` returns.
+    """Run a search one trial at a time, and return what `run.take` returns.
 
-    score: the numbers of which the file keeps the improvements.
-    judge: the measures.
-    make: the instance.
-    run, most_seconds, data: as of `run.take`.
+    score: returns the numbers whose improvements are stored in the file.
+    judge: returns the measures.
+    make: makes the instance.
+    run, most_seconds, data: see `run.take`.
     """
     instance = make(run.seed, data)
     search = SEARCHES[run.search](instance, list_initial(instance, run.seed), run.seed)
@@ -48,54 +48,54 @@ def take_run(
 
 
 def list_initial(instance: Instance, seed: int) -> list[Point]:
-    """Return the initial points of a seed: those of the instance, or random ones.
+    """Return the initial points of the instance, or else random initial points.
 
-    instance: of the problem.
-    seed: from 0.
+    instance: instance of the problem.
+    seed: seed of the random points, from 0.
     """
     return list(instance.initial) or draw_initial(instance.space, seed)
 
 
 def score_values(instance: Instance, trials: Trials) -> list[float]:
-    """Return the values of trials; NaN where an evaluation failed, or a limit is broken.
+    """Return the values of trials; NaN if the evaluation failed or a limit is violated.
 
-    instance: with one objective.
-    trials: in order.
+    instance: an instance with one objective.
+    trials: trials in order.
     """
     return [math.nan if one is None or not keeps_limits(instance, one) else one.objectives[0] for _, one in trials]
 
 
 def score_front(instance: Instance, trials: Trials) -> list[float]:
-    """Return the hypervolume that is lost after each trial.
+    """Return the hypervolume lost after each trial.
 
-    instance: with several objectives.
-    trials: in order.
+    instance: an instance with several objectives.
+    trials: trials in order.
     """
     return find_losses([None if one is None else one.objectives for _, one in trials], instance.corners)
 
 
 def judge_truth(instance: Instance, trials: Trials, search: Search) -> dict[str, float]:
-    """Return the values without noise of the point that is recommended and of that with the best value told."""
+    """Return the noise-free values of the recommended point and of the point with the best observed value."""
     assert instance.truth is not None
-    told = trials[int(np.nanargmin(score_values(instance, trials)))][0]
-    return {"recommended": instance.truth(search.recommend()), "best told": instance.truth(told)}
+    best = trials[int(np.nanargmin(score_values(instance, trials)))][0]
+    return {"recommended": instance.truth(search.recommend()), "best told": instance.truth(best)}
 
 
 def judge_best(instance: Instance, trials: Trials, search: Search) -> dict[str, float]:
-    """Return the best value of a point that counts."""
+    """Return the best value of a successful, feasible trial."""
     del search
     values = [value for value in score_values(instance, trials) if not math.isnan(value)]
     return {"best": min(values, default=instance.nothing)}
 
 
 def judge_failures(instance: Instance, trials: Trials, search: Search) -> dict[str, float]:
-    """Return the best value, and the share of the later trials that failed."""
+    """Return the best value, and the share of failures among the trials after `SETTLED`."""
     late = [measured is None for _, measured in trials[SETTLED:]]
     return judge_best(instance, trials, search) | {"failed": float(np.mean(late)) if late else math.nan}
 
 
 def judge_front(instance: Instance, trials: Trials, search: Search) -> dict[str, float]:
-    """Return the hypervolume that is lost in the end."""
+    """Return the hypervolume lost after the last trial."""
     del search
     return {LOST: score_front(instance, trials)[-1]}
 

@@ -1,4 +1,4 @@
-"""Problems with a limit on a number that each evaluation measures."""
+"""Problems with an upper limit on a number that each evaluation measures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.peers.tasks import Point, Value
 from bostruct import problems
 from bostruct.problems.knapsack import knapsack as max_value
 
-ITEMS = 40  # of the knapsack
+ITEMS = 40  # items of the knapsack
 SAT_VARIABLES, SAT_CLAUSES, MOST_TRUE = 60, 300, 24
 MOST_PARAMETERS = 0.35  # millions
 TYPICAL_POINTS = 201
@@ -24,9 +24,9 @@ NAS_SKIPPED = "the table is read: give the folder that has it in a folder nasben
 
 
 def knapsack(seed: int, data: Path | None = None) -> Instance:
-    """Make a 0/1 knapsack of 40 items: minus the value, the weight limited.
+    """Make a 0/1 knapsack of 40 items: minus the value, with a limited weight.
 
-    seed: of values and weights.
+    seed: seed of values and weights.
     data: unused.
     """
     del data
@@ -34,9 +34,9 @@ def knapsack(seed: int, data: Path | None = None) -> Instance:
 
 
 def sparse_max3sat(seed: int, data: Path | None = None) -> Instance:
-    """Make Max-3-SAT of 60 variables, relabeled, of which at most 24 may be true.
+    """Make a relabeled Max-3-SAT of 60 variables, of which at most 24 may be true.
 
-    seed: of the instance and of the labels.
+    seed: seed of the instance and of the labels.
     data: unused.
     """
     del data
@@ -59,10 +59,10 @@ def _find_typical(space: bo.Space, value: Value, seed: int) -> float:
 def small_cell(seed: int, data: Path | None) -> Instance:
     """Make the choice of a cell of NAS-Bench-201 with few parameters: its error on ImageNet-16-120, in percent.
 
-    seed: chooses which of the trainings is seen.
-    data: the folder of the table; None for none.
+    seed: selects one of the trainings.
+    data: folder of the table, if any.
 
-    Raises FileNotFoundError where the table is not there.
+    Raises FileNotFoundError if the table does not exist.
     """
     table = read_cells(seed, data)
 
@@ -78,7 +78,7 @@ class Cells:
 
     errors: validation errors on ImageNet-16-120 of one training, in percent (n,).
     sizes: millions of parameters (n,).
-    latencies: on a Pixel 3, in milliseconds, as HW-NAS-Bench measured them (n,).
+    latencies: latencies on a Pixel 3 measured by HW-NAS-Bench, in milliseconds (n,).
     """
 
     def __init__(self, file: Path, seed: int) -> None:
@@ -100,10 +100,10 @@ OPERATIONS = ("none", "skip", "conv1", "conv3", "pool")
 
 
 def read_cells(seed: int, data: Path | None) -> Cells:
-    """Read the cells of NAS-Bench-201; raise FileNotFoundError where the table is not there.
+    """Read the cells of NAS-Bench-201; raise FileNotFoundError if the table does not exist.
 
-    seed: chooses which of the trainings is seen.
-    data: the folder of the table; None for none.
+    seed: selects one of the trainings.
+    data: folder of the table, if any.
     """
     file = None if data is None else data / "nasbench201" / "nasbench201.npz"
     if file is None or not file.exists():
@@ -115,11 +115,11 @@ def steady_kernel(kernel: str, seed: int, data: Path | None) -> Instance:
     """Make the tuning of a GPU kernel whose run time must be steady; its conditions are hidden.
 
     kernel: one of `benchmarks.peers.measured.DEVICES`.
-    seed: chooses the device.
-    data: the folder of the tables; None for none.
+    seed: selects the device.
+    data: folder of the tables, if any.
 
-    The limit is on the standard deviation of the run time as a share of its mean: the median of the table. Raises
-    FileNotFoundError where the tables are not there.
+    The standard deviation of the run time as a share of its mean is limited to its median in the table. Raises
+    FileNotFoundError if the tables do not exist.
     """
     folder = find_kernels(data)
     device = DEVICES[kernel][seed % len(DEVICES[kernel])]
@@ -130,7 +130,7 @@ def steady_kernel(kernel: str, seed: int, data: Path | None) -> Instance:
     task = kernel_tuning(kernel, seed, folder)
 
     def measure(point: Point) -> Measured:
-        value = task.value(point)  # or it fails
+        value = task.value(point)  # raises Infeasible if the evaluation fails
         return Measured((value,), (shares[tuple(choices[name].index(point[name]) for name in choices)],))
 
     bound = float(np.nanmedian(list(shares.values())))
@@ -145,7 +145,7 @@ LIMITS = {
     "kernel convolution steady": partial(steady_kernel, "convolution"),
 }
 TEXT = """\
-A 0/1 knapsack of 40 items, weakly correlated, that holds 35 % of their weight: minus the value. Max-3-SAT of 60
+A 0/1 knapsack of 40 items, weakly correlated, that holds 35% of their weight: minus the value. Max-3-SAT of 60
 variables of which at most 24 may be true. The validation error of cells of NAS-Bench-201 on ImageNet-16-120 with at
 most 0.35 million parameters. The run time of a GPU kernel (Kernel Tuner's hub) whose standard deviation is at most the
 median share of the mean; configurations that its conditions forbid fail, and no method knows these conditions.

@@ -1,4 +1,4 @@
-"""Problems whose values are noisy, anew at each evaluation, and two without noise."""
+"""Problems with new noise at each evaluation, and two without noise."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from bostruct.problems.contamination import Contamination, contamination
 from bostruct.problems.pest import mean_value
 
 SUPPLY_CASES = (758, 1203, 2539, 6031, 7596)  # the published instances
-SIMULATIONS = 100  # of a noisy value of contamination control
-TRUE_SIMULATIONS = 2_000  # of a value that counts as without noise
-SPREAD_POINTS = 200  # from which the spread of the values is estimated
-Draw = Callable[[int], Value]  # of how often the point was evaluated before: the noisy values
+SIMULATIONS = 100  # simulations of a noisy value of contamination control
+TRUE_SIMULATIONS = 2_000  # simulations of a value that counts as noise-free
+SPREAD_POINTS = 200  # points from which the spread of the values is estimated
+Draw = Callable[[int], Value]  # takes how often the point was evaluated before, returns the noisy values
 
 
 def noisy_linear(seed: int, data: Path | None = None) -> Instance:
     """Make a linear function of 16 bits; half the variance of the values is noise.
 
-    seed: of the weights and of the noise.
+    seed: seed of the weights and of the noise.
     data: unused.
     """
     del data
@@ -36,9 +36,9 @@ def noisy_linear(seed: int, data: Path | None = None) -> Instance:
 
 
 def noisy_contamination(seed: int, data: Path | None = None) -> Instance:
-    """Make contamination control whose every evaluation draws 100 simulations of its own.
+    """Make contamination control with 100 new simulations at each evaluation.
 
-    seed: chooses one of the published instances of the initial points, and seeds the simulations.
+    seed: selects one of the published instances of the initial points, and seeds the simulations.
     data: unused.
     """
     del data
@@ -56,7 +56,7 @@ def noisy_contamination(seed: int, data: Path | None = None) -> Instance:
 
 
 def _simulate_supply(stages: int, n: int, rng: np.random.Generator) -> Contamination:
-    """Draw the rates of n simulations, by the laws of the published problem."""
+    """Draw the rates of n simulations from the distributions of the published problem."""
     initial = rng.beta(1, 30, n)
     return Contamination(initial, rng.beta(1, 17 / 3, (stages, n)), rng.beta(1, 3 / 7, (stages, n)), 0.0)
 
@@ -64,7 +64,7 @@ def _simulate_supply(stages: int, n: int, rng: np.random.Generator) -> Contamina
 def noisy_pest(seed: int, data: Path | None = None) -> Instance:
     """Make pest control with its own noise.
 
-    seed: of the noise.
+    seed: seed of the noise.
     data: unused.
     """
     del data
@@ -80,8 +80,8 @@ def noisy_pest(seed: int, data: Path | None = None) -> Instance:
 def max3sat(sd: float, seed: int, data: Path | None = None) -> Instance:
     """Make Max-3-SAT of 28 variables and 140 clauses with normal noise.
 
-    sd: of the noise, a share of the standard deviation of the values of random points; 0 for no noise.
-    seed: of the instance and of the noise.
+    sd: standard deviation of the noise, as a share of that of the values of random points; 0 for no noise.
+    seed: seed of the instance and of the noise.
     data: unused.
     """
     del data
@@ -98,9 +98,9 @@ def max3sat(sd: float, seed: int, data: Path | None = None) -> Instance:
 
 
 def quiet_contamination(seed: int, data: Path | None = None) -> Instance:
-    """Make contamination control as published, whose values have no noise.
+    """Make contamination control as published, without noise.
 
-    seed: chooses one of the published instances.
+    seed: selects one of the published instances.
     data: unused.
     """
     del data
@@ -109,11 +109,11 @@ def quiet_contamination(seed: int, data: Path | None = None) -> Instance:
 
 
 def _with_noise(space: bo.Space, draw: Draw, truth: Value) -> Instance:
-    """Make an instance whose k-th evaluation of a point has the same noise in all searches, and other noise for each k.
+    """Make an instance in which the k-th evaluation of a point has the same noise in all searches, and each k its own.
 
-    space: of the points.
-    draw: of k, from 0: the values of that evaluation.
-    truth: of a point, its value without noise.
+    space: space of the points.
+    draw: takes k, from 0, and returns the function that evaluates points for the k-th time.
+    truth: returns the noise-free value of a point.
     """
     evaluated, values = Counter[object](), lru_cache(draw)
 
@@ -138,7 +138,7 @@ NOISY = {
 QUIET = {"max-3-sat 28 quiet": partial(max3sat, 0.0), "contamination quiet": quiet_contamination}
 NOISE = NOISY | QUIET
 TEXT = """\
-A linear function of 16 bits, where noise is half the variance of the values; contamination and pest control, whose
+A linear function of 16 bits; noise is half the variance of the values; contamination and pest control, whose
 noise is that of their 100 simulations; Max-3-SAT of 28 variables with noise of half the spread of random points; and
 two problems without noise. A point that is evaluated again gets new noise. **Recommended** is the noise-free value of
 the point that a method recommends after the last trial: for `auto` and BoTorch the point with the best posterior mean,

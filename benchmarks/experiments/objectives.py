@@ -15,19 +15,19 @@ from benchmarks.peers.tasks import from_problem as task_of
 from bostruct.problems.knapsack import biknapsack
 from bostruct.problems.orders import ordering
 
-ITEMS = 30  # of the knapsack
+ITEMS = 30  # items of the knapsack
 RANKED = 12
-WORST_ERROR, WORST_LATENCY = 90, 95  # percentiles of the table beyond which a cell counts for nothing
+WORST_ERROR, WORST_LATENCY = 90, 95  # percentiles of the table that bound the box of the hypervolume
 SECOND = 10_000  # added to the seed for the second criterion of an order
 
 
 def knapsack(seed: int, data: Path | None = None) -> Instance:
-    """Make a knapsack of 30 items, a tenth of whose pairs are worth more together: minus the value, and the weight.
+    """Make a knapsack of 30 items, in which a tenth of the pairs have extra value: minus the value, and the weight.
 
-    seed: of values and weights.
+    seed: seed of values and weights.
     data: unused.
 
-    The most value that counts is that of all items.
+    The best value of the box is the value of all items.
     """
     del data
     problem = biknapsack(ITEMS, seed)
@@ -38,9 +38,9 @@ def knapsack(seed: int, data: Path | None = None) -> Instance:
 
 
 def letters_15(seed: int, data: Path | None = None) -> Instance:
-    """Make an Ehrlich function of 15 letters, and how many different letters a sequence has.
+    """Make two objectives: an Ehrlich function of 15 letters, and the number of different letters in the sequence.
 
-    seed: of the instance.
+    seed: seed of the instance.
     data: unused.
     """
     del data
@@ -55,10 +55,10 @@ def letters_15(seed: int, data: Path | None = None) -> Instance:
 def two_rankings(seed: int, data: Path | None = None) -> Instance:
     """Make an order of 12 items by two criteria, each a linear ordering problem.
 
-    seed: of the two matrices.
+    seed: seed of the two matrices.
     data: unused.
 
-    What is worse than the mean of all orders counts for nothing.
+    The worst values of the box are the means over all orders.
     """
     del data
     tasks = [task_of(ordering(RANKED, own)) for own in (seed, seed + SECOND)]
@@ -76,10 +76,10 @@ def cells(n_objectives: int, seed: int, data: Path | None) -> Instance:
     """Make the choice of a cell of NAS-Bench-201: its error on ImageNet-16-120 and size, and its latency on a Pixel 3.
 
     n_objectives: 2, or 3 with the latency.
-    seed: chooses which of the trainings is seen.
-    data: the folder of the table; None for none.
+    seed: selects one of the trainings.
+    data: folder of the table, if any.
 
-    Raises FileNotFoundError where the table is not there.
+    Raises FileNotFoundError if the table does not exist.
     """
     table = read_cells(seed, data)
     columns = [table.errors, table.sizes, table.latencies][:n_objectives]

@@ -1,4 +1,4 @@
-"""Samplers of Optuna, which are told limits as constraints, and a failure as one more that is broken."""
+"""Samplers of Optuna, which observe limits as constraints, and a failure as a further violated constraint."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.telling import Record
 from benchmarks.peers.tasks import Point
 
-BROKEN = "broken"  # the attribute of a trial that has the violations
+BROKEN = "broken"  # the user attribute of a trial that stores the violations
 
 
 class OptunaSearch:
-    """A sampler of Optuna by its defaults.
+    """A sampler of Optuna with its defaults.
 
     sampler: "TPE", "GP" or "NSGA-II".
-    instance: of the problem.
-    initial: points to begin with.
-    seed: of the sampler.
+    instance: instance of the problem.
+    initial: initial points.
+    seed: seed of the sampler.
     """
 
     def __init__(self, sampler: str, instance: Instance, initial: Sequence[Point], seed: int) -> None:
@@ -59,12 +59,12 @@ class OptunaSearch:
         return self.digits.decode(row)
 
     def tell(self, point: Point, measured: Measured | None) -> None:
-        for told in self.record.add(point, measured):
-            trial = self._trials[told.n]
-            trial.set_user_attr(BROKEN, [*told.violations, *self._say_failed(told.failed)])
-            self.study.tell(trial, list(told.objectives))
+        for observed in self.record.add(point, measured):
+            trial = self._trials[observed.n]
+            trial.set_user_attr(BROKEN, [*observed.violations, *self._constrain_failure(observed.failed)])
+            self.study.tell(trial, list(observed.objectives))
 
-    def _say_failed(self, failed: bool) -> list[float]:
+    def _constrain_failure(self, failed: bool) -> list[float]:
         return [1.0 if failed else -1.0] if self.record.instance.may_fail else []
 
     def recommend(self) -> Point:

@@ -1,4 +1,4 @@
-"""The page of the experiments in Markdown: targets, where `auto` is behind, a table for each problem, and figures."""
+"""The page of the experiments in Markdown: targets, comparisons that `auto` loses, tables and figures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from benchmarks.structures.page import (
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "evidence" / "experiments.md"
-PICTURES = Path("images", "experiments")  # beside the page
+PICTURES = Path("images", "experiments")  # relative to the folder of the page
 HEADER = """\
 # Noise, failures, constraints, several objectives, batches
 
@@ -55,7 +55,7 @@ not reached.
 - **Several objectives**: `auto` loses the least hypervolume on four of five problems; Optuna's GP has the better mean
   on Ehrlich functions. 16 of 28 comparisons with two objectives and all four with three are significant.
 - **Batches**: batches of 8 need 1.13 times the sequential evaluations. With 64 evaluations in flight `auto` does not
-  reach the sequential mean within 1.33 times the evaluations, where 1.3 were the target.
+  reach the sequential mean within 1.33 times the evaluations; the target was 1.3.
 - **Cost**: failures, constraints or two objectives cost 1.9 to 2.8 times a plain suggestion.
 
 **How it was measured**
@@ -86,24 +86,24 @@ def _is_drawn(index: Index, group: Group, problem: str) -> bool:
 
 
 def format_group(index: Index, group: Group) -> str:
-    """Return the section of a group: what its problems are, targets, losses, and a table for each problem.
+    """Return the section of a group: its text, targets, losses, and a table for each problem.
 
-    index: of the runs.
-    group: of problems.
+    index: the runs.
+    group: the problems.
     """
-    told = [*judge_targets(index, group), *list_losses(index, group), *_describe_before(index, group)]
+    lines = [*judge_targets(index, group), *list_losses(index, group), *_describe_before(index, group)]
     none_yet = "" if any(problem in group.problems for problem, _ in index) else "No runs yet."
     head = [f"## {group.title}", group.text, f"{group.trials} trials. {none_yet}".strip()]
-    listed = "\n".join(f"- {line}" for line in told)
+    listed = "\n".join(f"- {line}" for line in lines)
     rows = {row[:3]: row for row in compare_group(index, group)}
     tables = [_format_problem(index, group, problem, rows) for problem in group.problems if not none_yet]
     return "\n\n".join(part for part in (*head, listed, *tables) if part)
 
 
 def _describe_before(index: Index, group: Group) -> list[str]:
-    """Return a line that says of which package the runs of `auto before` are; none where there are no runs."""
-    told = describe_packages(found for problem in group.problems for found in index.get((problem, BEFORE), {}).values())
-    return [told] if told else []
+    """Return a line that describes the package of the runs of `auto before`; empty if there are no runs."""
+    line = describe_packages(found for problem in group.problems for found in index.get((problem, BEFORE), {}).values())
+    return [line] if line else []
 
 
 def _format_problem(index: Index, group: Group, problem: str, rows: Mapping[tuple[str, ...], Row]) -> str:
@@ -118,11 +118,11 @@ def _format_problem(index: Index, group: Group, problem: str, rows: Mapping[tupl
             cells.append(_format_measures(index, group, problem, search, rows))
         else:
             cells.append(_format_multiple(index, group, problem, search))
-    told = [f"### {problem}", format_table(columns, cells)]
+    parts = [f"### {problem}", format_table(columns, cells)]
     if _is_drawn(index, group, problem):
         values = "Hypervolume lost" if LOST in group.measures else "Best values"
-        told += [f"![{values} on {problem}]({name_picture(PICTURES, problem).as_posix()})", CAPTION]
-    return "\n\n".join(told)
+        parts += [f"![{values} on {problem}]({name_picture(PICTURES, problem).as_posix()})", CAPTION]
+    return "\n\n".join(parts)
 
 
 def _find_shared(index: Index, group: Group, problem: str) -> set[int]:
@@ -165,7 +165,7 @@ def _format_multiple(index: Index, group: Group, problem: str, search: str) -> l
 
 
 def _count_seeds(averaged: Sequence[float], count: int) -> str:
-    """Return the number of seeds of a mean, and of how many of the method where that is more."""
+    """Return the number of seeds of a mean, with the number of the method's seeds if the method has more."""
     return str(count) if len(averaged) == count else f"{len(averaged)} of {count}"
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.experiments.run PROBLEM SEARCH SEED TRIALS SECONDS [DATA]
 
-DATA is the folder of the files. Prints the JSON of what `take` returns, which SECONDS limits.
+DATA is the folder of the data files. Prints the result of `take` as JSON; SECONDS limits the CPU time.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from benchmarks.peers.run import Run
 
 
 def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
-    """Run a search; return what `benchmarks.peers.run.take` returns, and measures, the numbers that are compared.
+    """Run a search; return what `benchmarks.peers.run.take` returns, and under "measures" the compared numbers.
 
-    run: its problem is one of `benchmarks.experiments.cases.PROBLEMS`, its search one of those of its group.
-    most_seconds: of CPU for all suggestions, after which it is cut.
-    data: the folder of the files; None for none.
+    run: a run on one of `benchmarks.experiments.cases.PROBLEMS` by a search of the problem's group.
+    most_seconds: CPU seconds of all suggestions after which the run is cut.
+    data: folder of the data files, if any.
 
-    Raises FileNotFoundError where the problem is a file that is not there.
+    Raises FileNotFoundError if the data file of the problem does not exist.
     """
     group = PROBLEMS[run.problem]
     return group.taking(group.makers[run.problem], run, most_seconds, data)
 
 
 def main() -> None:
-    """Take the run that the command names, and print what it found."""
+    """Perform the run that the command names, and print its result."""
     problem, search, seed, trials, most_seconds, *data = sys.argv[1:]
     given = Run(problem, search, int(seed), int(trials))
     print(json.dumps(take(given, float(most_seconds), Path(data[0]) if data else None)))

@@ -1,6 +1,6 @@
-"""The searches that are compared, ours and peers': each is asked for a point and told what it measured.
+"""The compared searches, ours and those of peers: each suggests a point and then observes the measured numbers.
 
-Peers are imported where they are used: they may live in an environment of their own.
+Peers are imported inside functions, because they may be installed in a separate environment.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from benchmarks.peers.tasks import Point
 
 
 class Search(Protocol):
-    """A search, which is asked and told in turn."""
+    """A search, whose `ask` and `tell` are called in turn."""
 
     def ask(self) -> Point:
         """Return the next point."""
         ...
 
     def tell(self, point: Point, measured: Measured | None) -> None:
-        """Take what the point measured, None where it failed."""
+        """Observe the numbers measured at a point; None if the evaluation failed."""
         ...
 
     def recommend(self) -> Point:
-        """Return the point that the search recommends, of those that it was told."""
+        """Return the evaluated point that the search recommends."""
         ...
 
 
-Make = Callable[[Instance, Sequence[Point], int], Search]  # of an instance, the initial points and a seed
+Make = Callable[[Instance, Sequence[Point], int], Search]  # takes an instance, the initial points and a seed
 
 
 class Ours:
     """A method of this package.
 
-    method: its name.
-    instance: of the problem.
-    initial: points to begin with.
-    seed: of the study.
+    method: name of the method.
+    instance: instance of the problem.
+    initial: initial points.
+    seed: seed of the study.
     """
 
     def __init__(self, method: str, instance: Instance, initial: Sequence[Point], seed: int) -> None:
@@ -56,7 +56,7 @@ class Ours:
         return self._trial.point
 
     def tell(self, point: Point, measured: Measured | None) -> None:
-        del point  # which is that of the running trial
+        del point  # the running trial has it
         tell_study(self.study, self._trial, self.instance, measured)
 
     def recommend(self) -> Point:
@@ -64,9 +64,9 @@ class Ours:
 
 
 class Before:
-    """`auto` of the revision before, on an instance of one objective without limits.
+    """`auto` of an earlier revision, on an instance with one objective and no limits.
 
-    instance, initial, seed: as of `Ours`.
+    instance, initial, seed: see `Ours`.
     """
 
     def __init__(self, instance: Instance, initial: Sequence[Point], seed: int) -> None:
@@ -74,17 +74,17 @@ class Before:
         self.ask, self.recommend = self._search.ask, self._search.recommend
 
     def tell(self, point: Point, measured: Measured | None) -> None:
-        del point  # which is that of the running trial
+        del point  # the running trial has it
         self._search.tell(None if measured is None else measured.objectives[0])
 
 
 def open_study(instance: Instance, method: str, initial: Sequence[Point], seed: int) -> bo.Study:
-    """Open a study that knows the limits and the number of objectives.
+    """Open a study with the limits and the number of objectives of an instance.
 
-    instance: of the problem.
-    method: its name.
-    initial: points to begin with.
-    seed: of the study.
+    instance: instance of the problem.
+    method: name of the method.
+    initial: initial points.
+    seed: seed of the study.
     """
     declared: dict[str, Any] = {}
     if instance.bounds:
@@ -95,12 +95,12 @@ def open_study(instance: Instance, method: str, initial: Sequence[Point], seed: 
 
 
 def tell_study(study: bo.Study, trial: Any, instance: Instance, measured: Measured | None) -> None:
-    """Tell a study what a running trial measured.
+    """Report the result of a running trial to a study.
 
-    study: of `open_study`.
-    trial: a running one.
-    instance: of the problem.
-    measured: None where the evaluation failed.
+    study: a study from `open_study`.
+    trial: a running trial.
+    instance: instance of the problem.
+    measured: measured numbers; None if the evaluation failed.
     """
     if measured is None:
         study.tell(trial, infeasible="no value")
@@ -112,9 +112,9 @@ def tell_study(study: bo.Study, trial: Any, instance: Instance, measured: Measur
 
 
 def list_steps(search: Search) -> Generator[Point, Measured | None, None]:
-    """Yield the points of a search, and tell it what is sent for each.
+    """Yield the points of a search, and report to it the numbers that are sent for each.
 
-    search: newly made.
+    search: a new search.
     """
     while True:
         point = search.ask()

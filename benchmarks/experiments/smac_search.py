@@ -1,4 +1,4 @@
-"""SMAC3's facade for hyperparameters; several objectives by ParEGO (Knowles 2006)."""
+"""SMAC3's facade for hyperparameters, with ParEGO for several objectives (Knowles 2006)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from benchmarks.peers.tasks import Point
 
 
 class SMACSearch:
-    """SMAC3 without its own initial design; limits are not told, since it has none.
+    """SMAC3 without its own initial design; it does not observe limits, since it does not support them.
 
-    instance: of the problem.
-    initial: points to begin with.
-    seed: of the facade.
+    instance: instance of the problem.
+    initial: initial points.
+    seed: seed of the facade.
     """
 
     def __init__(self, instance: Instance, initial: Sequence[Point], seed: int) -> None:
@@ -63,9 +63,9 @@ class SMACSearch:
     def tell(self, point: Point, measured: Measured | None) -> None:
         from smac.runhistory.dataclasses import TrialValue
 
-        for told in self.record.add(point, measured):
-            costs: Any = list(told.objectives) if len(self.names) > 1 else told.objectives[0]
-            self.facade.tell(self._asked[told.n], TrialValue(cost=costs), save=False)
+        for observed in self.record.add(point, measured):
+            costs: Any = list(observed.objectives) if len(self.names) > 1 else observed.objectives[0]
+            self.facade.tell(self._asked[observed.n], TrialValue(cost=costs), save=False)
 
     def recommend(self) -> Point:
         return self.record.find_best()

@@ -1,4 +1,4 @@
-"""Whether `auto` reaches the targets of a group, or why that is not judged yet."""
+"""Whether `auto` reaches the targets of a group, or why a target cannot be judged yet."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ REACHED, MISSED, UNJUDGED = "reached", "**not reached**", "not judged"
 
 
 def judge_targets(index: Index, group: Group) -> list[str]:
-    """Return for each target of a group what it is and whether it is reached, or which runs are lacking.
+    """Return a line for each target of a group: whether it is reached, or which runs are missing.
 
-    index: of the runs.
-    group: of problems.
+    index: the runs.
+    group: the problems.
     """
     rows = compare_group(index, group)
     return [
@@ -30,7 +30,7 @@ def judge_targets(index: Index, group: Group) -> list[str]:
 
 
 def _judge_rivals(index: Index, group: Group, rows: Sequence[Row]) -> list[str]:
-    """Say on how many problems `auto` is ahead of all rivals, in all measures that are judged."""
+    """Describe on how many problems `auto` is ahead of all rivals in all judged measures."""
     if not group.wanted:
         return []
     rivals = {
@@ -43,7 +43,7 @@ def _judge_rivals(index: Index, group: Group, rows: Sequence[Row]) -> list[str]:
         if own and not lacks[problem]
     }
     target = f"Target: ahead of {', '.join(group.rivals)} on {group.wanted} of {len(group.problems)} problems"
-    lacking = _tell_lacks(lacks)
+    lacking = _join_lacks(lacks)
     if not whole:
         return [f"{target}: {UNJUDGED}: {lacking}."]
     ahead = [problem for problem, own in whole.items() if all(row.verdict == AHEAD for row in own)]
@@ -52,23 +52,23 @@ def _judge_rivals(index: Index, group: Group, rows: Sequence[Row]) -> list[str]:
         all(row.difference is not None and row.difference.mean > 0.0 for row in own) for own in whole.values()
     )
     is_open = len(ahead) + len(lacks) - len(whole) >= group.wanted
-    said = REACHED if len(ahead) >= group.wanted else UNJUDGED if is_open else MISSED
+    verdict = REACHED if len(ahead) >= group.wanted else UNJUDGED if is_open else MISSED
     counted = f"on {len(ahead)} after Holm's correction ({', '.join(ahead) or 'none'})"
     counted += f", on {by_interval} by the interval, on {by_mean} by the mean"
-    return [f"{target}: {said}, {counted}{'; ' if lacking else ''}{lacking}."]
+    return [f"{target}: {verdict}, {counted}{'; ' if lacking else ''}{lacking}."]
 
 
 def _judge_level(index: Index, group: Group, rows: Sequence[Row]) -> list[str]:
-    """Say which of the searches that `auto` must not be behind it is behind, within a margin, in the first measure."""
+    """Describe for each search of `level` whether `auto` is behind it by a margin in the first measure."""
     lines = []
     for problem, search in group.level:
         if lacks := _list_lacks(index, OURS, problem, [search]):
-            said = f"{UNJUDGED}: {'; '.join(lacks)}"
+            text = f"{UNJUDGED}: {'; '.join(lacks)}"
         else:
             (row,) = (row for row in rows if row[:3] == (problem, search, group.measures[0]))
             margin = find_margin(index, problem, group.measures[0])
-            said = f"{_judge_margin(row, margin)}, {describe_difference(row.difference)} with a margin of {margin:.3g}"
-        lines.append(f"Target: not behind {search} on {problem}: {said}.")
+            text = f"{_judge_margin(row, margin)}, {describe_difference(row.difference)} with a margin of {margin:.3g}"
+        lines.append(f"Target: not behind {search} on {problem}: {text}.")
     return lines
 
 
@@ -80,20 +80,20 @@ def _judge_margin(row: Row, margin: float) -> str:
 
 
 def _judge_means(index: Index, group: Group) -> list[str]:
-    """Say which means of `auto` are small enough."""
+    """Describe which means of `auto` are small enough."""
     lines = []
     for (problem, measure), most in group.most.items():
         if lacks := _list_lacks(index, OURS, problem, []):
-            said = f"{UNJUDGED}: {'; '.join(lacks)}"
+            verdict = f"{UNJUDGED}: {'; '.join(lacks)}"
         else:
             mean = float(np.mean([found["measures"][measure] for found in index[problem, OURS].values()]))
-            said = f"{_say(mean <= most + 1e-9)}, {mean:.3g}"
-        lines.append(f"Target: {measure} on {problem} at most {most:g}: {said}.")
+            verdict = f"{_judge(mean <= most + 1e-9)}, {mean:.3g}"
+        lines.append(f"Target: {measure} on {problem} at most {most:g}: {verdict}.")
     return lines
 
 
 def _judge_ratios(index: Index, group: Group) -> list[str]:
-    """Say whether multiples of the first search's number are small enough."""
+    """Describe whether the multiples of the first search's number are small enough."""
     if not group.most_ratio:
         return []
     lines, base = [], group.searches[0]
@@ -101,15 +101,15 @@ def _judge_ratios(index: Index, group: Group) -> list[str]:
         ratios = _find_ratios(index, group, problem)
         for search in group.searches[1:]:
             if search in ratios:
-                said = f"{_say(ratios[search] <= group.most_ratio)}, {ratios[search]:.2f} times"
+                verdict = f"{_judge(ratios[search] <= group.most_ratio)}, {ratios[search]:.2f} times"
             else:
-                said = f"{UNJUDGED}: {'; '.join(_list_lacks(index, base, problem, [search]))}"
-            lines.append(f"Target: {search} at most {group.most_ratio:g} times {base} on {problem}: {said}.")
+                verdict = f"{UNJUDGED}: {'; '.join(_list_lacks(index, base, problem, [search]))}"
+            lines.append(f"Target: {search} at most {group.most_ratio:g} times {base} on {problem}: {verdict}.")
     return lines
 
 
 def _find_ratios(index: Index, group: Group, problem: str) -> dict[str, float]:
-    """Return the multiple of each search that shares `LEAST_SEEDS` seeds or more with the first one."""
+    """Return the multiple of each search that shares at least `LEAST_SEEDS` seeds with the first one."""
     if not group.measures:
         return {search: multiple[0] for search, multiple in estimate_multiples(index, group, problem).items()}
     (measure,), base = group.measures, index.get((problem, group.searches[0]), {})
@@ -123,10 +123,10 @@ def _find_ratios(index: Index, group: Group, problem: str) -> dict[str, float]:
 
 
 def _list_lacks(index: Index, base: str, problem: str, others: Sequence[str]) -> list[str]:
-    """Say which searches have no runs on a problem, and which have few seeds; empty where all can be judged.
+    """List the searches without runs and with few seeds on a problem; empty if all can be judged.
 
-    base: the search with which the others share seeds.
-    others: searches; empty where the base is judged alone.
+    base: the search that must share seeds with the others.
+    others: other searches; empty if only the base is judged.
     """
     seeds = {search: set(index.get((problem, search), {})) for search in (base, *others)}
     absent = [search for search, own in seeds.items() if not own]
@@ -136,12 +136,12 @@ def _list_lacks(index: Index, base: str, problem: str, others: Sequence[str]) ->
         if not {search, base} & set(absent) and len(seeds[search] & seeds[base]) < LEAST_SEEDS
     ]
     shared = f"that {base} shares with" if others else "of"
-    told = {"no runs of": absent, f"fewer than {LEAST_SEEDS} seeds {shared}": few}
-    return [f"{why} {', '.join(searches)}" for why, searches in told.items() if searches]
+    lacks = {"no runs of": absent, f"fewer than {LEAST_SEEDS} seeds {shared}": few}
+    return [f"{why} {', '.join(searches)}" for why, searches in lacks.items() if searches]
 
 
-def _tell_lacks(lacks: dict[str, list[str]]) -> str:
-    """Join what lacks on each problem, problems that lack the same together."""
+def _join_lacks(lacks: dict[str, list[str]]) -> str:
+    """Describe what is missing, with problems that lack the same together."""
     problems: dict[str, list[str]] = {}
     for problem, own in lacks.items():
         for why in own:
@@ -149,5 +149,5 @@ def _tell_lacks(lacks: dict[str, list[str]]) -> str:
     return "; ".join(f"{why} on {', '.join(names)}" for why, names in problems.items())
 
 
-def _say(is_reached: bool) -> str:
+def _judge(is_reached: bool) -> str:
     return REACHED if is_reached else MISSED

@@ -1,4 +1,4 @@
-"""The numbers that a peer is told: violations of limits, and the worst other trial if an evaluation failed."""
+"""The numbers that a peer observes: objectives and violations, and the worst other values for a failed trial."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from benchmarks.peers.tasks import Point
 
 
 class Told(NamedTuple):
-    """A point and what a peer is told of it.
+    """A trial as a peer observes it.
 
-    n: the number of the trial, from 0.
-    point: of the instance's space.
-    objectives: each minimized.
-    violations: by how much each limit is broken, at most 0 where it is kept.
-    failed: True where the numbers are made up, because the evaluation failed.
+    n: number of the trial, from 0.
+    point: a point of the instance's space.
+    objectives: objectives, each minimized.
+    violations: how much each limit is violated, at most 0 if the limit is met.
+    failed: whether the evaluation failed, so that the numbers are replacements.
     """
 
     n: int
@@ -26,12 +26,12 @@ class Told(NamedTuple):
 
 
 class Record:
-    """The trials of a search, and what a peer is told of them.
+    """The trials of a search, as a peer observes them.
 
-    A failure is told once there is a success, as the worst value of all successes in each objective. It breaks each
-    limit, by the largest distance of a success to it.
+    A failure is held back until there is a success. It gets the worst value of all successes in each objective, and
+    violates each limit by the largest distance of a success to the limit.
 
-    instance: of the problem.
+    instance: instance of the problem.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -40,10 +40,10 @@ class Record:
         self._failures: list[tuple[int, Point]] = []
 
     def add(self, point: Point, measured: Measured | None) -> list[Told]:
-        """Keep a trial and return what the peer is told now: of this trial, and of those that were held back.
+        """Record a trial, and return the trials that the peer observes now: this one and those held back until now.
 
-        point: that was evaluated.
-        measured: None where the evaluation failed.
+        point: the evaluated point.
+        measured: its numbers; None if the evaluation failed.
         """
         n = len(self.successes) + len(self._failures)
         if measured is None:
@@ -56,7 +56,7 @@ class Record:
         return [self.successes[-1], *held]
 
     def list_failures(self) -> list[Told]:
-        """Return the failed trials with numbers as of now; none before there is a success."""
+        """Return the failed trials with their current numbers; empty before the first success."""
         if not self.successes:
             return []
         objectives = tuple(max(column) for column in zip(*(one.objectives for one in self.successes), strict=True))
@@ -65,13 +65,13 @@ class Record:
         return [Told(n, point, objectives, broken, True) for n, point in self._failures]
 
     def list_observed(self) -> list[Told]:
-        """Return all trials in order, with numbers as of now; none before there is a success."""
+        """Return all trials in order, with their current numbers; empty before the first success."""
         return sorted([*self.successes, *self.list_failures()], key=lambda one: one.n)
 
     def list_points(self) -> list[Point]:
-        """Return the points of all trials, those that are held back included."""
+        """Return the points of all trials, including those held back."""
         return [one.point for one in self.successes] + [point for _, point in self._failures]
 
     def find_best(self) -> Point:
-        """Return the point with the least value of those that did not fail."""
+        """Return the successful point with the lowest value."""
         return min(self.successes, key=lambda one: one.objectives[0]).point
