@@ -1,1 +1,1 @@
-"""Figures of how the package is built and worded, beside their limits."""
+"""Figures of the form and the wording of the package, with their limits."""

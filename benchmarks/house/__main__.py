@@ -1,8 +1,8 @@
-"""Print how the package is built and worded, beside its limits.
+"""Print figures of the form and the wording of the package, with their limits.
 
     python -m benchmarks.house [--check] [--json] [--before FILE]
 
---before FILE: what --json printed for another revision, which becomes a column. --check makes the exit code 1 where a
+--before FILE: the output of --json for another revision, which becomes a column. With --check the exit code is 1 if a
 figure is over its limit.
 """
 
@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def measure(repository: Path, package: str = "bostruct") -> list[Figure]:
-    """Return all figures of a package in a repository, its README and the Markdown in docs and benchmarks included."""
+    """Return all figures of a package in a repository, including the Markdown at the root, in docs and benchmarks."""
     files = read_package(repository / package)
     paths = [*repository.glob("*.md"), *repository.glob("docs/**/*.md"), *repository.glob("benchmarks/**/*.md")]
     pages = {path.relative_to(repository).as_posix(): path.read_text(encoding="utf-8") for path in sorted(paths)}
@@ -45,7 +45,7 @@ def measure(repository: Path, package: str = "bostruct") -> list[Figure]:
 
 
 def table(figures: list[Figure], before: dict[str, float]) -> str:
-    """Return the figures as a Markdown table; `before` holds those of another revision, by name, or nothing."""
+    """Return the figures as a Markdown table; `before` contains the values of another revision by name, or nothing."""
     head = ["figure", *(["before"] if before else []), "now", "limit", ""]
     rows = [head, ["---"] * len(head)]
     for figure in figures:
@@ -57,11 +57,11 @@ def table(figures: list[Figure], before: dict[str, float]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, repository: Path = REPOSITORY) -> int:
-    """Print the table, then the places of what is over its limit; returns the exit code."""
+    """Print the table and the places of figures over their limits, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.house", description="figures of the package's form")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where a figure is over its limit")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a figure is over its limit")
     parser.add_argument("--json", action="store_true", help="figures and places as JSON")
-    parser.add_argument("--before", type=Path, metavar="FILE", help="JSON of another revision, to print beside")
+    parser.add_argument("--before", type=Path, metavar="FILE", help="JSON of another revision, for a column")
     given = parser.parse_args(arguments)
     figures = measure(repository)
     if given.json:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 class Figure(NamedTuple):
     """A measured number.
 
-    name: as in the table. value: the number. places: what was counted, one text each. shown: places are printed even
-    where the limit is kept.
+    name: name in the table. value: the number. places: the counted items, one string each. shown: whether places are
+    printed even if the figure is within its limit.
     """
 
     name: str
@@ -19,23 +19,23 @@ class Figure(NamedTuple):
 
     @staticmethod
     def count(name: str, places: list[str]) -> Figure:
-        """Return the figure that counts these places."""
+        """Return the figure that counts places."""
         return Figure(name, len(places), tuple(places))
 
 
 class Limit(NamedTuple):
-    """The largest value that a figure may have. name: of the figure. value: the limit."""
+    """The largest value that a figure may have. name: name of the figure. value: the limit."""
 
     name: str
     value: float
 
 
-# Limits may only fall, but for those that an open change argues for. A figure without one is printed for comparison.
+# Limits may only fall, unless an open change argues for more. A figure without a limit is printed for comparison.
 LIMITS = (
     Limit("files at the root", 10),
     Limit("files", 340),
     Limit("files under 100 lines", 65),
-    Limit("files over 700 lines", 3),  # docstrings of the reference have sections, which take lines
+    Limit("files over 700 lines", 3),  # sections in the docstrings of the reference take lines
     Limit("files that one file of their own folder imports", 41),
     Limit("code lines", 54_710),
     Limit("docstring lines", 20_600),
@@ -66,11 +66,11 @@ LIMITS = (
 
 
 def limit_of(name: str) -> float | None:
-    """Return the limit of a figure, or None where there is none."""
+    """Return the limit of a figure, if any."""
     return next((limit.value for limit in LIMITS if limit.name == name), None)
 
 
 def is_exceeded(figure: Figure) -> bool:
-    """Tell whether a figure is above its limit."""
+    """Return whether a figure is above its limit."""
     limit = limit_of(figure.name)
     return limit is not None and figure.value > limit

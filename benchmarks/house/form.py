@@ -1,4 +1,4 @@
-"""Figures of the form, each of which may only fall: files, lines, helpers, protocols, questions, names."""
+"""Figures of the form, which may only fall: files, lines, helpers, protocols, questions, names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUESTIONS = ("has_capability", "hasattr")
 def measure_form(files: list[File]) -> list[Figure]:
     """Return the figures of the form.
 
-    files: of the package.
+    files: files of the package.
     """
     n_code = sum(file.code_lines for file in files)
     n_imports = sum(file.import_lines for file in files)
@@ -38,9 +38,9 @@ def measure_form(files: list[File]) -> list[Figure]:
 
 
 def list_helpers_named_once(files: list[File]) -> list[str]:
-    """Return the private functions whose name is nowhere but at their definition and one other place.
+    """Return the private functions whose name occurs only at their definition and at one other place.
 
-    files: of the package.
+    files: files of the package.
     """
     words = Counter(word for file in files for word in re.findall(r"\w+", file.source))
     private = [
@@ -50,9 +50,9 @@ def list_helpers_named_once(files: list[File]) -> list[str]:
 
 
 def list_single_imports(files: list[File]) -> list[str]:
-    """Return the files that one file alone imports, which lies in their folder.
+    """Return the files that only one file imports, which is in the same folder.
 
-    files: of the package.
+    files: files of the package.
     """
     users: dict[str, set[str]] = defaultdict(set)
     for file in files:
@@ -70,7 +70,7 @@ def list_single_imports(files: list[File]) -> list[str]:
 def list_protocols(files: list[File]) -> list[str]:
     """Return the classes that are protocols.
 
-    files: of the package.
+    files: files of the package.
     """
     classes = [(file, node) for file in files for node in ast.walk(file.tree) if isinstance(node, ast.ClassDef)]
     return [
@@ -79,9 +79,9 @@ def list_protocols(files: list[File]) -> list[str]:
 
 
 def list_questions(files: list[File]) -> list[str]:
-    """Return the places that ask an object what it can do, outside `testing`.
+    """Return the places outside `testing` that query the capabilities of an object.
 
-    files: of the package.
+    files: files of the package.
     """
     calls = [(file, node) for file in files for node in ast.walk(file.tree) if isinstance(node, ast.Call)]
     return [
@@ -92,16 +92,16 @@ def list_questions(files: list[File]) -> list[str]:
 
 
 def list_shared_names(files: list[File]) -> list[str]:
-    """Return the functions and classes whose name several files define at their top, with these files.
+    """Return the names of functions and classes that several files define at top level, with these files.
 
-    files: of the package.
+    files: files of the package.
     """
     homes: dict[str, list[str]] = defaultdict(list)
     for file in files:
         names = {node.name for node in file.tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         for name in names:
             homes[name].append(file.name)
-    return [f"{name}: {', '.join(where)}" for name, where in sorted(homes.items()) if len(where) > 1]
+    return [f"{name}: {', '.join(names)}" for name, names in sorted(homes.items()) if len(names) > 1]
 
 
 def _name_of(node: ast.expr) -> str:

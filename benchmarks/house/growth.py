@@ -1,4 +1,4 @@
-"""The places that one more part touches: who names a part of each kind that is already there."""
+"""The files that a new part must touch, estimated by the files that import an existing part of its kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.house.source import File, leave_out_bridges
 
 
 class Exemplar(NamedTuple):
-    """A part that is there, as any other of its kind would be. kind: what it is. module: where it is written."""
+    """An existing part that represents its kind. kind: kind of part. module: module of the part."""
 
     kind: str
     module: str
@@ -26,9 +26,9 @@ EXEMPLARS = (
 
 
 def naming_files(files: list[File]) -> Figure:
-    """List the files that import the exemplar of each kind of part, and count the most of any kind.
+    """List the files that import the exemplar of each kind of part, and return the largest count of all kinds.
 
-    Bridges are left out: they name the kinds that the other side has too, and one more kind need not be among them.
+    Bridges are omitted: they name the kinds that the other library also has, which may not include a new kind.
     """
     files = leave_out_bridges(files)
     places, most = [], 0

@@ -1,4 +1,4 @@
-"""Read the imports of a file without running it, and tell when each of them happens."""
+"""Read the imports of a file without running it, and determine when each import runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ When: TypeAlias = Literal["load", "call", "typing"]
 class Import(NamedTuple):
     """One imported module: its dotted name, when the import runs, and its line.
 
-    target: a dotted module. when: "load" with the file, "call" inside a function, "typing" under TYPE_CHECKING.
+    target: a dotted module name. when: "load" with the file, "call" inside a function, "typing" under TYPE_CHECKING.
     """
 
     target: str
@@ -22,16 +22,16 @@ class Import(NamedTuple):
 
 
 def module_name(path: Path, root: Path) -> str:
-    """Return the dotted name of a file of the package that lies in the folder `root`; a package has no `__init__`."""
+    """Return the dotted name of a file of the package in the folder `root`, without `__init__` for a package."""
     parts = path.relative_to(root.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def read_imports(source: str, module: str, known: Collection[str]) -> list[Import]:
-    """Return all imports of a file; `from a import b` means a.b where that is among the known modules.
+    """Return all imports of a file; `from a import b` means a.b if that is among the known modules.
 
     module: dotted name, which ends in `__init__` for the file of a package, so that relative imports are right.
-    known: dotted names that are modules. Raises SyntaxError where the source is no Python.
+    known: dotted names of modules. Raises SyntaxError if the source is not valid Python.
     """
     found = []
     for node, when in _statements(ast.parse(source), "load"):
@@ -49,9 +49,9 @@ def read_imports(source: str, module: str, known: Collection[str]) -> list[Impor
 
 
 def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Return the groups of modules that import each other, directly or by way of others, each in sorted order.
+    """Return the groups of modules that import each other, directly or indirectly, each in sorted order.
 
-    graph: module -> modules that it imports; those that are no keys are left out.
+    graph: module -> modules that it imports; modules that are not keys are ignored.
     """
     reached = {module: _reach(module, graph) for module in graph}
     groups = {tuple(sorted(b for b in reached[a] if a in reached[b])) for a in graph if a in reached[a]}

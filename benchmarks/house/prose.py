@@ -1,6 +1,6 @@
 """Figures of the prose: phrases that are wrong in every context, and the length of pages, lines and paragraphs.
 
-Single common words (where, told, limit, beside) have right uses, and are not listed.
+Single common words (where, told, limit, beside) also have correct uses, and are not listed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ PHRASES = (  # regular expressions
     r"(?:a|one) (?:column|file|line|point|row|value) an? \w+",
 )
 WRONG = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b|\d %(?=[\s.,;:)]|$)".replace(" ", r"\s+"), re.IGNORECASE)
-WIDTH = 120  # characters of a line
+WIDTH = 120  # characters per line
 PARAGRAPH = 80  # words
-CONTRIBUTORS = ("CONTRIBUTING.md", "docs/architecture.md")  # pages that are no user documentation
+CONTRIBUTORS = ("CONTRIBUTING.md", "docs/architecture.md")  # pages that are not user documentation
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^ *\|.*$|^ *>.*$|<!--.*?-->", re.MULTILINE)
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"\n]*\"|“[^”]*”")
@@ -48,8 +48,8 @@ _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|^#.*$", re.MULTILINE)
 def measure_prose(pages: dict[str, str], files: list[File]) -> list[Figure]:
     """Return the figures of the prose.
 
-    pages: Markdown, by the name of its file in the repository.
-    files: of the package.
+    pages: Markdown pages, by the name of the file in the repository.
+    files: files of the package.
     """
     prose = {
         name: text for name, text in pages.items() if re.fullmatch(r"README\.md|CONTRIBUTING\.md|docs/[^/]*", name)
@@ -76,8 +76,8 @@ def measure_prose(pages: dict[str, str], files: list[File]) -> list[Figure]:
 def list_wrong(file: File, in_docstrings: bool) -> list[str]:
     """Return the places of wrong phrases in a file of the package.
 
-    file: of the package.
-    in_docstrings: True for its docstrings, False for its other strings and the help of commands, which are printed.
+    file: a file of the package.
+    in_docstrings: True for docstrings, False for other strings and the help of commands, which are printed.
     """
     docstrings = set(_find_docstrings(file))
     inside = {id(part) for node in ast.walk(file.tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
@@ -95,7 +95,7 @@ def list_wrong(file: File, in_docstrings: bool) -> list[str]:
 
 
 def _find_docstrings(file: File) -> Iterator[int]:
-    """Yield the constants that document something and that no command prints."""
+    """Yield the ids of the docstrings that no command prints."""
     helps = {id(item.node.body[0]) for item in file.items if any(map(_is_command, item.node.decorator_list))}
     for node in ast.walk(file.tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and id(node) not in helps:
@@ -107,7 +107,7 @@ def _is_command(decorator: ast.expr) -> bool:
 
 
 def _blank(text: str) -> str:
-    """Return the text without code blocks, tables, quotations and comments; lines keep their numbers."""
+    """Return the text without code blocks, tables, block quotes and comments; line numbers do not change."""
     for pattern in (_FENCE, _TABLE):
         text = pattern.sub(lambda found: "\n" * found[0].count("\n"), text)
     return text
@@ -122,12 +122,12 @@ def _list_phrases(pages: dict[str, str]) -> list[str]:
 
 
 def _list_wide(pages: dict[str, str]) -> list[str]:
-    """List the lines that are too long without the targets of their links."""
+    """List the lines that are too long even without link targets."""
     lines = {name: enumerate(_LINK.sub("]", _blank(text)).splitlines(), 1) for name, text in pages.items()}
     return [f"{name}:{i} {len(line)}" for name, own in lines.items() for i, line in own if len(line) > WIDTH]
 
 
 def _list_long(pages: dict[str, str]) -> list[str]:
-    """List the paragraphs, or items of a list, that are too long."""
+    """List the paragraphs and list items that are too long."""
     found = {name: [len(one.split()) for one in _PARAGRAPH.split(_blank(text))] for name, text in pages.items()}
     return [f"{name} {n} words" for name, counts in found.items() for n in counts if n > PARAGRAPH]

@@ -12,12 +12,12 @@ LONG_FUNCTION = 60  # lines
 
 
 def root_files(files: list[File]) -> Figure:
-    """Count the files that lie in no subpackage."""
+    """Count the files outside subpackages."""
     return Figure.count("files at the root", [file.name for file in files if file.name.count("/") == 1])
 
 
 def long_functions(files: list[File]) -> Figure:
-    """Count the functions of more than 60 lines, docstring and decorators left out."""
+    """Count the functions of more than 60 lines, without docstrings and decorators."""
     found = []
     for file in files:
         for node in file.functions:
@@ -28,13 +28,13 @@ def long_functions(files: list[File]) -> Figure:
 
 
 def import_cycles(files: list[File]) -> Figure:
-    """Count the groups of modules that import each other, in functions and for types too."""
+    """Count the groups of modules that import each other, including imports in functions and for types."""
     graph = {file.module: {edge.target for edge in file.imports} - {file.module} for file in files}
     return Figure.count("import cycles", [" <> ".join(group) for group in cycles(graph)])
 
 
 def any_share(files: list[File]) -> Figure:
-    """Count `Any` in 1,000 lines of code, its imports included, but for bridges: the other side often has no types."""
+    """Count `Any` per 1,000 code lines, including imports; bridges to often untyped libraries are omitted."""
     files = leave_out_bridges(files)
     nodes = [node for file in files for node in ast.walk(file.tree)]
     uses = sum("Any" in (getattr(node, "id", None), getattr(node, "attr", None)) for node in nodes)

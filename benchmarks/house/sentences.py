@@ -1,4 +1,4 @@
-"""Figures of the sentences: how docstrings open, what they list, lines of code in Markdown."""
+"""Figures of docstrings, their first words and their lists of parameters, and of code lines in Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FENCE = re.compile(r"^( *)```.*?\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 
 def openings(files: list[File]) -> list[Figure]:
-    """Count the docstrings that go on with the name before them, all of them and those of public things."""
+    """Count the docstrings that open with a relative word or "Of": all docstrings, and the public ones."""
     every, public = [], []
     for file in files:
         for node, name, seen in _documented(file):
@@ -33,7 +33,7 @@ def openings(files: list[File]) -> list[Figure]:
 
 
 def coverage(files: list[File]) -> Figure:
-    """Count the public functions, methods, classes and modules with a docstring, in percent; dunder methods apart."""
+    """Return the percentage of public functions, methods, classes and modules with a docstring, except dunders."""
     public = [ast.get_docstring(file.tree) for file in files]
     public += [
         ast.get_docstring(item.node)
@@ -45,10 +45,10 @@ def coverage(files: list[File]) -> Figure:
 
 
 def unlisted(files: list[File]) -> list[Figure]:
-    """Count the public docstrings that list none of a function's parameters, and those that leave a parameter out.
+    """Count the public docstrings that list none of a function's parameters, and those that omit a parameter.
 
-    Public is what users import from packages. Dunder methods are apart, and so are commands, whose options describe
-    themselves.
+    Public names are those that users import from packages. Dunder methods are omitted, and so are commands, whose
+    options have their own help.
     """
     none, some = [], []
     promised = list_promised(files)
@@ -70,7 +70,7 @@ def unlisted(files: list[File]) -> list[Figure]:
 
 
 def wide_markdown(texts: dict[str, str]) -> Figure:
-    """Count the lines of code blocks over 100 characters. texts: Markdown, by the name of its file."""
+    """Count the lines of code blocks over 100 characters. texts: Markdown texts by file name."""
     found = []
     for name, text in texts.items():
         for block in _FENCE.finditer(text):
@@ -87,7 +87,7 @@ def _documented(file: File) -> list[tuple[ast.Module | Definition, str, bool]]:
 
 
 def _list_methods(files: list[File]) -> dict[str, list[str]]:
-    """Return the docstrings of methods by name: an override that lists no parameters has those of its base."""
+    """Return the docstrings of methods by name: an override without parameters inherits the list of its base."""
     found: dict[str, list[str]] = {}
     for item in (item for file in files for item in file.items if item.node.name != item.outermost):
         found.setdefault(item.node.name, []).append(ast.get_docstring(item.node) or "")
@@ -95,7 +95,7 @@ def _list_methods(files: list[File]) -> dict[str, list[str]]:
 
 
 def _unlisted_parameters(item: Item, inherited: Iterable[str]) -> list[str]:
-    """Return the parameters that a public docstring leaves out; none if there is no docstring.
+    """Return the parameters that a public docstring omits; none if there is no docstring.
 
     inherited: docstrings of methods of the same name.
     """
@@ -108,7 +108,7 @@ def _unlisted_parameters(item: Item, inherited: Iterable[str]) -> list[str]:
 
 
 def _parameters(node: Definition) -> list[str]:
-    """Return the names that callers pass: arguments of a function, fields of a record, those of `__init__` else."""
+    """Return the names that callers pass: arguments of a function or of `__init__`, or fields of a record."""
     if isinstance(node, ast.ClassDef):
         return _fields(node) if _is_record(node) else _arguments_of_init(node)
     if node.name.startswith("__") or any(ast.unparse(one).startswith("click.command") for one in node.decorator_list):
@@ -140,12 +140,12 @@ def _arguments_of_init(node: ast.ClassDef) -> list[str]:
 
 
 def _lists(text: str, name: str) -> bool:
-    """Tell whether a line begins with the parameter and a colon, or is an entry of a section, alone or among others."""
+    """Return whether a line begins with the parameter and a colon, or lists it as an entry of a section."""
     return re.search(rf"^[ \-*`]*{_listing(name)}|^{_names(name)}(?: : |$)", text, re.MULTILINE) is not None
 
 
 def _lists_in_class(text: str, name: str) -> bool:
-    """Tell whether a line or a sentence begins with the parameter and a colon."""
+    """Return whether a line or a sentence begins with the parameter and a colon."""
     return _lists(text, name) or re.search(rf"[.:;]\s+{_listing(name)}", text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The package as it is measured: its files, functions and definitions, read and not run."""
+"""The measured package: its files, functions and definitions, read without being run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Item(NamedTuple):
-    """A function or class, and whether users see it: no name on its way begins with one underscore, none is local."""
+    """A function or class; it is public if it is not local and no name on its path has a leading underscore."""
 
     node: Definition
     public: bool
-    outermost: str  # name of the definition of its file that it is, or lies in
+    outermost: str  # name of the top-level definition that it is or belongs to
 
 
 class File:
     """One Python file of the package.
 
-    path: where it lies. root: the folder of the package. known: the dotted names of all its modules.
+    path: path of the file. root: folder of the package. known: dotted names of all its modules.
     """
 
     def __init__(self, path: Path, root: Path, known: set[str]) -> None:
@@ -40,12 +40,12 @@ class File:
 
     @cached_property
     def items(self) -> list[Item]:
-        """All functions and classes, methods and local ones too."""
+        """All functions and classes, including methods and local definitions."""
         return list(_items(self.tree, not any(_is_private(part) for part in self.module.split("."))))
 
     @property
     def functions(self) -> list[Function]:
-        """All functions, methods and local ones too."""
+        """All functions, including methods and local functions."""
         return [item.node for item in self.items if not isinstance(item.node, ast.ClassDef)]
 
     @cached_property
@@ -61,7 +61,7 @@ class File:
 
     @cached_property
     def code_lines(self) -> int:
-        """The number of lines that hold code: no blank line, comment or docstring."""
+        """The number of code lines, without blank lines, comments and docstrings."""
         layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
         lines: set[int] = set()
         for token in tokenize.generate_tokens(io.StringIO(self.source).readline):
@@ -78,12 +78,12 @@ class File:
         return lines
 
     def place(self, line: int) -> str:
-        """Return where a line is, as people write it."""
+        """Return the place of a line as "file:line"."""
         return f"{self.name}:{line}"
 
 
 def read_package(root: Path) -> list[File]:
-    """Return all Python files of the package in the folder `root`, in the order of their paths."""
+    """Return all Python files of the package in the folder `root`, sorted by path."""
     paths = sorted(root.rglob("*.py"))
     known = {module_name(path, root) for path in paths} | {f"{root.name}.__version__"}
     return [File(path, root, known) for path in paths]
@@ -106,7 +106,7 @@ def _items(node: ast.AST, public: bool, outermost: str | None = None) -> Iterato
 def list_promised(files: list[File]) -> set[str] | None:
     """Return the names that users import from packages (docs/promises.md); None if there are none.
 
-    files: of the package.
+    files: files of the package.
     """
     rooms = [file for file in files if file.name.endswith(("/__init__.py", "/language.py"))]
     found = (node for file in rooms for node in ast.walk(file.tree) if isinstance(node, ast.ImportFrom))
@@ -115,8 +115,8 @@ def list_promised(files: list[File]) -> set[str] | None:
 
 
 def leave_out_bridges(files: list[File]) -> list[File]:
-    """Return the files that are no bridges to other libraries.
+    """Return the files that are not bridges to other libraries.
 
-    files: of the package.
+    files: files of the package.
     """
     return [file for file in files if ".integrations." not in file.module]

@@ -1,7 +1,7 @@
 """Figures of the words: functions named by a participle, British spellings.
 
-A function counts whose name's last word ends in -ed or is in `IRREGULAR`. Predicates are exempt: functions named `is_`
-or `has_`, and those that return a bool, which read as an adjective (`study.stopped`).
+A function is named by a participle if the last word of its name ends in -ed or is in `IRREGULAR`. Predicates are
+exempt: functions named `is_` or `has_`, and functions that return a bool, which read as adjectives (`study.stopped`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from benchmarks.house.figures import Figure
 from benchmarks.house.source import File, Function
 
-# Participles that end otherwise. Forms that are also the verb itself (put, set, cut, read, run, become, split) are not.
+# Participles with other endings, except forms that equal the verb (put, set, cut, read, run, become, split).
 _FORMS = """
     arisen awoken beaten been begotten begun bent bidden bitten blown born borne bought bound bred broken brought
     built burnt caught chosen clad clung crept dealt done drawn dreamt driven drunk dug eaten fallen fed felt fled
@@ -27,11 +27,11 @@ _FORMS = """
     withdrawn withheld won worn wound woven written wrung
 """
 IRREGULAR = frozenset(_FORMS.split())
-# Words that end in -ed and are no participles.
+# Words that end in -ed and are not participles.
 _WORDS = "bed bleed breed creed deed embed exceed feed heed need proceed red reed seed shed sled speed succeed weed"
 PLAIN = frozenset(_WORDS.split())
 
-STORED = {"Labelled"}  # names that stored studies hold
+STORED = {"Labelled"}  # names in stored studies
 CITED = re.compile(r"Bayesian\s+optimisation and optimal transport")  # the title of Kandasamy et al. 2018
 BRITISH = re.compile(
     r"(?<![a-z])(?:re|un|de|non|pre)?(?:"
@@ -48,7 +48,7 @@ BRITISH = re.compile(
 
 
 def participles(files: list[File]) -> Figure:
-    """Count the functions named by a participle, in percent of all functions."""
+    """Return the percentage of functions that are named by a participle."""
     everything = [(file, node) for file in files for node in file.functions]
     named = [f"{file.place(node.lineno)} {node.name}" for file, node in everything if is_participle(node)]
     share = 100 * len(named) / max(len(everything), 1)
@@ -56,7 +56,7 @@ def participles(files: list[File]) -> Figure:
 
 
 def is_participle(node: Function) -> bool:
-    """Tell whether a function is named by a participle and is no predicate."""
+    """Return whether a function is named by a participle and is not a predicate."""
     words = node.name.strip("_").split("_")
     last = words[-1].lower()
     if words[0] in ("is", "has") or (node.returns is not None and ast.unparse(node.returns) == "bool"):
@@ -65,7 +65,7 @@ def is_participle(node: Function) -> bool:
 
 
 def british(texts: dict[str, str]) -> Figure:
-    """Count words of British spelling. texts: what to read, by the name of its file."""
+    """Count words with British spelling. texts: texts by file name."""
     own = {name: CITED.sub("", text) for name, text in texts.items()}
     found = {name: [word for word in BRITISH.findall(text) if word not in STORED] for name, text in own.items()}
     places = [f"{name}: {len(words)} ({_most_frequent(words)})" for name, words in found.items() if words]

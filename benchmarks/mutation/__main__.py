@@ -1,12 +1,12 @@
-"""Measure which small faults the tests find: mutants of the package, and the share of them that the tests kill.
+"""Measure which small faults the tests find: make mutants of the package, and report the share that the tests kill.
 
     python -m benchmarks.mutation run FOLDER [--mutants 200] [--seed 0] [--processes 2]
     python -m benchmarks.mutation report FOLDER [OTHER]
 
-`run` draws mutants of bostruct, copies the checkout to FOLDER with all of them behind switches, runs the tests of
-`make test` once with every switch off, and then, for each mutant, the tests that run its line: the quickest first,
-until one fails or 120 CPU seconds are spent. Called again, it goes on. `report` prints the share of mutants killed and
-lists the survivors; of two folders, also the mutants that only one of them kills. Linux only.
+`run` draws mutants of bostruct, copies the checkout to FOLDER with all mutants behind switches, runs the tests of
+`make test` once with every switch off, and then runs for each mutant the tests that cover its line: the quickest first,
+until one fails or 120 CPU seconds are spent. An interrupted `run` resumes. `report` prints the share of killed mutants
+and lists the survivors; given two folders, it also lists the mutants that only one of them kills. Linux only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COPIED += ("Makefile", "constraints.txt", "mkdocs.yml", "RESULTS.md", "setup.py"
 
 
 def run(folder: Path, n: int, seed: int, processes: int) -> None:
-    """Draw, copy, cover and kill, each unless it is done."""
+    """Draw the mutants, copy the checkout, run the coverage and kill the mutants, skipping finished steps."""
     tree = folder / "tree"
     if not (folder / "mutants.json").exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -75,13 +75,13 @@ def read_mutants(folder: Path) -> list[Mutant]:
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
-    """Return the results of a run, as far as it came."""
+    """Return the results of a run so far."""
     file = folder / "results.jsonl"
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def report(folder: Path, other: Path | None) -> None:
-    """Print the share of mutants killed and the survivors."""
+    """Print the share of killed mutants and the survivors."""
     mutants, results = read_mutants(folder), {one["mutant"]: one for one in read_results(folder)}
     counted = [number for number in results if mutants[number].key not in EQUIVALENT]
     killed = [number for number in counted if results[number]["killed"]]

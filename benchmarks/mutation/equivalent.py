@@ -1,4 +1,4 @@
-"""Mutants that change nothing anybody could observe, by `Mutant.key`, each with the reason."""
+"""Mutants without an observable effect, by `Mutant.key`, each with the reason."""
 
 EQUIVALENT: dict[str, str] = {
     "bostruct/domains/joint.py Joint.check: True -> False": "zip(strict=): the lengths were compared before",

@@ -1,9 +1,9 @@
 """Mutants of a package: small faults, drawn with a fixed seed, each behind a switch in one copy of the source.
 
-A mutated expression is spliced into the text as ``(mutated if is_on(k) else original)``, so that lines keep their
-numbers, one copy holds all mutants, and a process that has imported the package turns one on without an import.
-Only bodies of functions are mutated: what runs at import has run before a switch is thrown. Functions that Numba
-compiles are left out, because it would compile the switch.
+A mutated expression is spliced into the text as ``(mutated if is_on(k) else original)``, so that line numbers do not
+change, one copy contains all mutants, and a process that has imported the package can turn on a mutant without an
+import. Only bodies of functions are mutated, because code at import runs before a switch is turned on. Functions
+compiled by Numba are omitted, because Numba would compile the switch.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Mutant(NamedTuple):
     """A small fault.
 
-    path: of the file, from the folder of the package's parent.
-    line: of the expression or the statement, from 1.
-    function: that holds it, by its qualified name.
-    original, mutated: its text, each in one line.
-    start, end: its place in the bytes of the file.
-    drops: True if the statement is left out.
+    path: path of the file, relative to the parent folder of the package.
+    line: line of the expression or the statement, from 1.
+    function: qualified name of the enclosing function.
+    original, mutated: original and mutated text, each in one line.
+    start, end: range of the original in the bytes of the file.
+    drops: True if the statement is removed.
     """
 
     path: str
@@ -66,14 +66,14 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What stays the same if lines move."""
+        """An identifier that does not change if lines move."""
         return f"{self.path} {self.function}: {self.original} -> {self.mutated}"
 
 
 def draw_mutants(package: Path, n: int, seed: int) -> list[Mutant]:
-    """Draw n mutants uniformly from all of a package, no two of them at one place.
+    """Draw n mutants uniformly from all mutants of a package, without overlaps.
 
-    The draw orders them by a hash of their keys, so that most of them are the same after a change elsewhere.
+    The mutants are sorted by a hash of their keys, so that most drawn mutants stay the same after a change elsewhere.
     """
     every = [mutant for path in sorted(package.rglob("*.py")) for mutant in list_mutants(path, package.parent)]
     every.sort(key=lambda mutant: (sha256(f"{seed} {mutant.key}".encode()).digest(), mutant.start))
@@ -133,7 +133,7 @@ def _list_functions(tree: ast.AST, prefix: str) -> Iterator[tuple[Function, str]
 
 
 def _walk_body(function: Function) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr | None]]:
-    """Yield each expression or statement to mutate, and the mutated expression, None for a dropped statement."""
+    """Yield each expression or statement to mutate, with the mutated expression, or None for a removed statement."""
     for statement in function.body:
         yield from _walk(statement)
 
@@ -163,7 +163,7 @@ def _walk(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr | None]
 
 
 def _mutate(node: ast.expr) -> ast.expr | None:
-    """Return a mutated copy of an expression; None for one that is left as it is."""
+    """Return a mutated copy of an expression, or None if it is not mutated."""
     new = copy.deepcopy(node)
     if isinstance(new, ast.Compare):
         new.ops[0] = OPPOSITES[type(new.ops[0])]()

@@ -1,8 +1,8 @@
-"""A plugin of pytest that runs tests on a mutated package: once with no mutant on, then those that cover each mutant.
+"""A pytest plugin for a mutated package: run all tests without a mutant, then the tests that cover each mutant.
 
-MUTANTS_WORK is the folder of the run. With MUTANTS_PHASE=cover each test notes in it whether it passed, its seconds,
-and which mutants' lines it ran. With MUTANTS_PHASE=kill the process that has imported and collected takes one mutant
-after another that no other process has taken, and runs its tests in a fork of itself.
+MUTANTS_WORK is the folder of the run. With MUTANTS_PHASE=cover, each test records whether it passed, its seconds, and
+the mutants whose lines it ran. With MUTANTS_PHASE=kill, the process imports and collects once, then takes mutants that
+no other process has taken, and runs the tests of each in a fork.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pytest
 WORK = Path(os.environ["MUTANTS_WORK"])
 PHASE = os.environ["MUTANTS_PHASE"]
 CPU_SECONDS = 120
-WALL_SECONDS = 900  # of all tests of a mutant, if they wait instead of computing
+WALL_SECONDS = 900  # for all tests of a mutant, if they wait instead of computing
 
 
 def _cpu_seconds() -> float:
@@ -43,7 +43,7 @@ if PHASE == "cover":
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         hits = WORK / "hits" / f"{os.getpid()}-{len(outcomes)}"
-        switch.note_in(str(hits))
+        switch.record_in(str(hits))
         began = _cpu_seconds()
         try:
             return (yield)
@@ -61,7 +61,7 @@ if PHASE == "cover":
 
 
 def _run_tests(items: list[pytest.Item], number: int) -> dict[str, Any]:
-    """Run tests with a mutant on until one fails or the time is spent."""
+    """Run tests with a mutant turned on until one fails or the time is spent."""
     switch.turn_on(number)
     for count, item in enumerate(items, 1):
         reports: list[pytest.TestReport] = []
@@ -84,7 +84,7 @@ class _Collector:
 
 
 def _run_in_fork(session: pytest.Session, items: list[pytest.Item], number: int) -> dict[str, Any]:
-    """Run the tests of a mutant in a fork of this process, and return what came of it."""
+    """Run the tests of a mutant in a fork of this process, and return the result."""
     place = WORK / f"result-{os.getpid()}"
     folder = WORK / f"tmp-{os.getpid()}"
     began = time.monotonic()
@@ -95,7 +95,7 @@ def _run_in_fork(session: pytest.Session, items: list[pytest.Item], number: int)
         session.config._tmp_path_factory._given_basetemp = folder  # type: ignore[attr-defined]
         try:
             place.write_text(json.dumps(_run_tests(items, number)))
-        except BaseException as error:  # a mutant may end the process itself, which a test run would show, too
+        except BaseException as error:  # a mutant may end the process itself, which a test run would also show
             place.write_text(json.dumps({"mutant": number, "killed": True, "by": f"the run: {error!r}", "ran": -1}))
         finally:
             os._exit(0)
@@ -106,7 +106,7 @@ def _run_in_fork(session: pytest.Session, items: list[pytest.Item], number: int)
             break
         time.sleep(0.02)
     with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # what it left behind
+        os.killpg(child, signal.SIGKILL)  # processes that the tests left behind
     found = json.loads(place.read_text()) if place.exists() else {"mutant": number, "killed": False, "why": "time"}
     place.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,1 +1,1 @@
-"""Orders, subsets, sequences and tables of candidates: `auto` beside local search, evolution and Optuna."""
+"""Compare `auto` with local search, evolution and Optuna on orders, subsets, sequences and tables of candidates."""

@@ -3,13 +3,13 @@
     python -m benchmarks.structures [--groups NAME,...] [--problems NAME,...] [--methods NAME,...] [--seeds 10]
         [--first-seed 10] [--data DIR] [--python PYTHON] [--processes 1] [--out FILE] [--page PAGE]
 
-A seed is an instance of a problem and ten initial points, which all methods share. Each run is a process of its own
-with one thread. FILE, benchmarks/structures/results.jsonl by default, keeps a JSON line for each run. Runs that it
-holds are not repeated, also where a method has changed since: delete their lines to take them again. So a command that
-was ended goes on where it was. PAGE is written from FILE; 0 seeds renew the page alone.
+A seed is an instance of a problem and ten initial points, which all methods share. Each run is a separate process with
+one thread. FILE, benchmarks/structures/results.jsonl by default, contains a JSON line for each run. Runs in FILE are
+not repeated, even if a method has changed since: delete their lines to repeat them. An interrupted command thus
+resumes. PAGE is written from FILE; `--seeds 0` only updates the page.
 
-Defaults of `auto` were chosen on seeds 0 to 9. PYTHON is an interpreter that has Optuna and this package's
-dependencies, by default the running one. DIR has the files that some problems are: they are skipped without it.
+Defaults of `auto` were chosen on seeds 0 to 9. PYTHON is an interpreter with Optuna and this package's dependencies, by
+default the running one. DIR contains the data files of some problems, which are skipped without it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from benchmarks.structures.report import FILE, PAGE, publish
 from benchmarks.structures.searches import SEARCHES
 
 NAME = "benchmarks.structures"
-FIRST_SEED = 10  # those before were looked at while `auto` was made
-MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
+FIRST_SEED = 10  # earlier seeds were used to develop `auto`
+MOST_SECONDS = 3_600.0  # CPU seconds after which a run is cut and reported as cut
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take the runs that are missing and write the page; return 0, or 1 where the file has no runs or is damaged.
+    """Run what is missing and write the page; return 0, or 1 if the file has no runs or is damaged.
 
-    arguments: of the command; None for those of the process.
+    arguments: arguments of the command; None for the arguments of the process.
     """
     words = sys.argv[1:] if arguments is None else arguments
     given = parse_arguments(COMPARISON, make_parser(COMPARISON), words)
@@ -51,7 +51,7 @@ def _take(run: Run, given: argparse.Namespace) -> dict[str, Any]:
 
 COMPARISON = Comparison(
     NAME,
-    "auto on structures, beside other methods",
+    "auto on structures, compared with other methods",
     {name: tuple(group.problems) for name, group in GROUPS.items()},
     tuple(SEARCHES),
     FIRST_SEED,

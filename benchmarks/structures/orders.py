@@ -1,4 +1,4 @@
-"""Assignments, tours and rankings: problems whose points are orders, made from seeds."""
+"""Assignments, tours and rankings: problems over orders, generated from seeds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bostruct.problems.orders import ordering, qap, tsp
 def make_order(make: Callable[[int, int], StructuredProblem], n: int, seed: int, data: Path | None = None) -> Task:
     """Make an instance of a problem over orders.
 
-    make: of the number of items and the seed.
-    n: items.
-    seed: of the instance.
+    make: makes the problem, given the number of items and the seed.
+    n: number of items.
+    seed: seed of the instance.
     data: unused.
     """
     del data

@@ -1,4 +1,4 @@
-"""What the pages of comparisons share: sections by group, a figure for each problem, and tables as files beside."""
+"""The common parts of the pages of comparisons: sections by group, a figure for each problem, tables in files."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RUNS = "How the runs were taken"  # title of the last section
 
 
 class Layout(NamedTuple):
-    """What sets a page apart from others.
+    """The properties of a page.
 
-    name: of the package that takes its runs, as `python -m` runs it.
-    header: the first section, Markdown.
-    groups: by name; each has `problems` and `searches`.
-    format_group: the section of a group, of the runs and the group; empty where there is none.
-    is_drawn: whether a problem has a figure, of the runs, the group and the problem.
-    pictures: folder of the figures, beside the page.
+    name: package that makes the runs, as in `python -m`.
+    header: the first section, in Markdown.
+    groups: groups by name; each has `problems` and `searches`.
+    format_group: returns the section of a group, given the runs and the group; empty for no section.
+    is_drawn: returns whether a problem has a figure, given the runs, the group and the problem.
+    pictures: folder of the figures, relative to the folder of the page.
     """
 
     name: str
@@ -39,15 +39,15 @@ class Layout(NamedTuple):
 
 
 def publish_page(layout: Layout, file: Path, page: Path) -> str:
-    """Write a page, its figures and its tables, and return what was written in words.
+    """Write a page, its figures and its tables, and return a message.
 
-    layout: of the page.
-    file: of the runs.
-    page: to write.
+    layout: layout of the page.
+    file: file of the runs.
+    page: the page to write.
 
-    Raises ValueError where the file has no runs or is damaged.
+    Raises ValueError if the file has no runs or is damaged.
     """
-    from benchmarks.peers.figures import draw_problem, save_figure  # needs matplotlib, which the text does not
+    from benchmarks.peers.figures import draw_problem, save_figure  # needs matplotlib, unlike the text
 
     text, index = lay_out(layout, file)
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -61,11 +61,11 @@ def publish_page(layout: Layout, file: Path, page: Path) -> str:
 
 
 def write_with_tables(text: str, name: str, page: Path) -> None:
-    """Write a page, and the tables of its problems as files in the folder `tables` beside it.
+    """Write a page, and the tables of its problems as files in the folder `tables` next to it.
 
-    text: of the page with all tables.
-    name: with which the names of the files begin.
-    page: to write.
+    text: text of the page with all tables.
+    name: prefix of the names of the files.
+    page: the page to write.
     """
     short, files = file_tables(text, name)
     (page.parent / "tables").mkdir(parents=True, exist_ok=True)
@@ -75,10 +75,10 @@ def write_with_tables(text: str, name: str, page: Path) -> None:
 
 
 def file_tables(text: str, name: str) -> tuple[str, dict[str, str]]:
-    """Return a page without the tables of its problems, and the files that have them: CSV, a section each.
+    """Return a page without the tables of its problems, and the CSV files of these tables, one per section.
 
     text: Markdown. A section may have a table under each heading `### problem`; text and figures there stay.
-    name: with which the names of the files begin.
+    name: prefix of the names of the files.
     """
     files: dict[str, str] = {}
     sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
@@ -99,7 +99,7 @@ def file_tables(text: str, name: str) -> tuple[str, dict[str, str]]:
 
 
 def _format_csv(problems: Sequence[str]) -> str:
-    """Return the tables of problems, each after its name, as one; a column without a name is the verdict."""
+    """Join the tables of problems, with a column for the problem; a column without a name is the verdict."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for problem in problems:
@@ -113,12 +113,12 @@ def _format_csv(problems: Sequence[str]) -> str:
 
 
 def lay_out(layout: Layout, file: Path) -> tuple[str, Index]:
-    """Return the text of a page, and the whole runs.
+    """Return the text of a page, and the complete runs.
 
-    layout: of the page.
-    file: of the runs.
+    layout: layout of the page.
+    file: file of the runs.
 
-    Raises ValueError where the file has no whole runs or is damaged.
+    Raises ValueError if the file has no complete runs or is damaged.
     """
     conditions, runs = read_file(file)
     index = index_runs(runs)
@@ -131,10 +131,10 @@ def lay_out(layout: Layout, file: Path) -> tuple[str, Index]:
 
 
 def has_seeds(index: Index, problem: str) -> bool:
-    """Tell whether `auto` has `LEAST_SEEDS` seeds or more on a problem.
+    """Return whether `auto` has at least `LEAST_SEEDS` seeds on a problem.
 
-    index: of the runs.
-    problem: its name.
+    index: the runs.
+    problem: name of the problem.
     """
     return len(index.get((problem, OURS), {})) >= LEAST_SEEDS
 
@@ -142,44 +142,44 @@ def has_seeds(index: Index, problem: str) -> bool:
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown.
 
-    columns: their heads.
-    rows: the cells of each.
+    columns: headings of the columns.
+    rows: cells of each row.
     """
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def intersect_seeds(seeds: Sequence[Collection[int]]) -> set[int]:
-    """Return the seeds that all methods with `LEAST_SEEDS` seeds or more have.
+    """Return the seeds that all methods with at least `LEAST_SEEDS` seeds share.
 
-    seeds: of each method.
+    seeds: seeds of each method.
     """
     enough = [set(own) for own in seeds if len(own) >= LEAST_SEEDS]
     return set.intersection(*enough) if enough else set()
 
 
 def select_values(found: Mapping[int, float], shared: AbstractSet[int]) -> list[float]:
-    """Return the values of a method over the shared seeds; over all of its own where it has few.
+    """Return the values of a method on the shared seeds, or on all of its own seeds if it has few.
 
-    found: the values by seed.
-    shared: as of `intersect_seeds`.
+    found: values by seed.
+    shared: the result of `intersect_seeds`.
     """
     return [value for seed, value in found.items() if seed in shared or len(found) < LEAST_SEEDS]
 
 
 def format_mean(values: Sequence[float]) -> str:
-    """Return a mean with its standard error, which one value has not; empty without values.
+    """Return a mean with its standard error, if there are several values; empty without values.
 
-    values: to be averaged.
+    values: the values.
     """
     error = f" ± {np.std(values, ddof=1) / len(values) ** 0.5:.3g}" if len(values) > 1 else ""
     return f"{np.mean(values):.4g}{error}" if values else ""
 
 
 def name_picture(pictures: Path, problem: str) -> Path:
-    """Return where the figure of a problem lies.
+    """Return the path of the figure of a problem.
 
-    pictures: the folder.
-    problem: its name.
+    pictures: folder of the figures.
+    problem: name of the problem.
     """
     return pictures / f"{problem.replace(' ', '-').replace('/', '-')}.svg"

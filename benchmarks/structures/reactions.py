@@ -1,4 +1,4 @@
-"""Yields of chemical reactions, whose parts are alike as far as their SMILES strings are.
+"""Yields of chemical reactions, in which the similarity of parts is the similarity of their SMILES strings.
 
 The tables are Suzuki-Miyaura couplings (Perera et al. 2018) and Buchwald-Hartwig aminations (Ahneman et al. 2018).
 """
@@ -19,7 +19,7 @@ from bostruct.contracts import IntArray
 
 LONGEST = 4  # characters of a fragment
 NAMES = {"suzuki": "suzuki_miyaura", "buchwald": "buchwald_hartwig"}
-N_BITS = 512  # of a fingerprint
+N_BITS = 512  # bits of a fingerprint
 SKIPPED = "the tables of reactions are read: give the folder that has them in a folder reactions as --data DIR"
 
 
@@ -27,10 +27,10 @@ def reactions(name: str, seed: int, data: Path | None = None) -> Task:
     """Make the choice of the parts of a reaction, which have fingerprints: minus the yield, as a share.
 
     name: "suzuki_miyaura" or "buchwald_hartwig".
-    seed: unused, since the table is one; seeds differ in their initial points.
-    data: has the folder of the tables; None for none.
+    seed: unused, since there is one table; seeds differ in their initial points.
+    data: folder that contains the folder of the tables, if any.
 
-    Raises FileNotFoundError where the tables are not there.
+    Raises FileNotFoundError if the tables do not exist.
     """
     if data is None or not (data / "reactions").exists():
         raise FileNotFoundError(SKIPPED)
@@ -40,9 +40,9 @@ def reactions(name: str, seed: int, data: Path | None = None) -> Task:
 
 
 def fingerprints(smiles: Sequence[str]) -> IntArray:
-    """Return which fragments of up to 4 characters SMILES strings have, hashed to 512 bits (n, 512).
+    """Return the fragments of up to 4 characters of SMILES strings, hashed to 512 bits (n, 512).
 
-    smiles: n strings; the empty one, where a part was left out, has no bits.
+    smiles: n strings; the empty string of an omitted part has no bits.
     """
     bits = np.zeros((len(smiles), N_BITS), dtype=np.int64)
     for row, text in zip(bits, smiles, strict=True):

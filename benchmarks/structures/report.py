@@ -28,7 +28,7 @@ from bostruct.comparison.statistics import Difference, estimate_difference
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "evidence" / "structures.md"
-PICTURES = Path("images", "structures")  # beside the page
+PICTURES = Path("images", "structures")  # relative to the folder of the page
 HEADER = """\
 # Orders, subsets, sequences and tables
 
@@ -69,26 +69,26 @@ lacks and writes this page, its figures and its tables; with `--seeds 0` it only
 
 
 def format_group(index: Index, group: Group) -> str:
-    """Return the section of a group: what its problems are, whether targets are reached, and a table for each problem.
+    """Return the section of a group: its text, whether targets are reached, and a table for each problem.
 
-    index: of the runs.
-    group: of problems.
+    index: the runs.
+    group: the problems.
     """
     problems = [name for name in group.problems if any(name == problem for problem, _ in index)]
     if not problems:
         return ""
     targets = _judge_gaps(index, group) if group.half_of else _judge_intervals(index, group)
-    told = [f"## {group.title}", group.text, f"{group.trials} trials. {targets}".strip()]
+    parts = [f"## {group.title}", group.text, f"{group.trials} trials. {targets}".strip()]
     for problem in problems:
         columns, searches = _list_columns(group, problem), [one for one in group.searches if (problem, one) in index]
         shared = intersect_seeds([find_best(index, problem, name, group.trials) for name in searches])
         rows = [_format_row(index, group, problem, search, shared) for search in searches]
         if OURS not in searches:
             rows.insert(0, [OURS, "0", "not run yet", *[""] * (len(columns) - 3)])
-        told += [f"### {problem}", format_table(columns, rows)]
+        parts += [f"### {problem}", format_table(columns, rows)]
         if has_seeds(index, problem):
-            told += [f"![Mean best values on {problem}]({name_picture(PICTURES, problem).as_posix()})", CAPTION]
-    return "\n\n".join(told)
+            parts += [f"![Mean best values on {problem}]({name_picture(PICTURES, problem).as_posix()})", CAPTION]
+    return "\n\n".join(parts)
 
 
 def _list_columns(group: Group, problem: str) -> list[str]:
@@ -106,19 +106,19 @@ def _format_row(index: Index, group: Group, problem: str, search: str, shared: A
         cells += [f"{gaps.mean():.3g}", f"{np.count_nonzero(gaps <= 0.0)} of {len(gaps)}"] if len(gaps) else ["", ""]
     difference = None if search == OURS else estimate_difference(compare(index, problem, search, group.trials))
     seconds = np.mean([run["seconds"] for run in runs.values()])
-    return [*cells, _describe(difference), tell_side(difference), f"{seconds:.3g}"]
+    return [*cells, _describe(difference), judge_difference(difference), f"{seconds:.3g}"]
 
 
 def _describe(difference: Difference | None) -> str:
-    """Return a mean difference, with its interval where there are seeds enough for one."""
-    told = describe_difference(difference)
-    return told if difference is None or difference.n >= LEAST_SEEDS else told.partition(" ")[0]
+    """Return a mean difference, with its interval if there are enough seeds."""
+    text = describe_difference(difference)
+    return text if difference is None or difference.n >= LEAST_SEEDS else text.partition(" ")[0]
 
 
-def tell_side(difference: Difference | None) -> str:
-    """Say where `auto` stands beside a method by the interval of the difference.
+def judge_difference(difference: Difference | None) -> str:
+    """Return the verdict on `auto` compared with a method, by the interval of the difference.
 
-    difference: of the method to `auto`; None for too few seeds.
+    difference: the method minus `auto`; None for too few seeds.
     """
     if difference is None:
         return ""
@@ -128,7 +128,7 @@ def tell_side(difference: Difference | None) -> str:
 
 
 def _judge_gaps(index: Index, group: Group) -> str:
-    """Say by how much `auto` shrinks the mean gap to the optima, problem by problem."""
+    """Describe by how much `auto` reduces the mean gap to the optima, for each problem."""
     rows, ratios = [], []
     assert group.half_of is not None
     for problem, optimum in group.optima.items():
@@ -149,7 +149,7 @@ def _judge_gaps(index: Index, group: Group) -> str:
 
 
 def _judge_intervals(index: Index, group: Group) -> str:
-    """Say on which problems `auto` is ahead of each other search by its interval, and name the others."""
+    """Describe in how many comparisons `auto` is ahead by its interval, and list the other comparisons."""
     found = {
         (problem, search): difference
         for problem in group.problems

@@ -2,7 +2,7 @@
 
     python -m benchmarks.structures.run PROBLEM SEARCH SEED TRIALS SECONDS [DATA]
 
-DATA is the folder of the files. Prints the JSON of what `take` returns, which SECONDS limits.
+DATA is the folder of the data files. Prints the result of `take` as JSON; SECONDS limits the CPU time.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from benchmarks.structures.searches import SEARCHES
 def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     """Run a search; return what `benchmarks.peers.run.take` returns.
 
-    run: its problem is one of `benchmarks.structures.cases.PROBLEMS`, its search one of `SEARCHES`.
-    most_seconds: of CPU for all suggestions, after which it is cut.
-    data: the folder of the files; None for none.
+    run: a run on one of `benchmarks.structures.cases.PROBLEMS` by one of `SEARCHES`.
+    most_seconds: CPU seconds of all suggestions after which the run is cut.
+    data: folder of the data files, if any.
 
-    Raises FileNotFoundError where the problem is a file that is not there.
+    Raises FileNotFoundError if the data file of the problem does not exist.
     """
     task = make_task(run.problem, run.seed, data)
     search = SEARCHES[run.search](task, PROBLEMS[run.problem].draw(task, run.seed), run.seed)

@@ -1,4 +1,4 @@
-"""The searches that are run on structures: methods of this package, climbing by swaps, Optuna and BoTorch."""
+"""The compared searches on structures: methods of this package, climbing by swaps, Optuna and BoTorch."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from benchmarks.structures.tanimoto import search_by_tanimoto
 
 
 def climb_by_swaps(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Climb: swap two different items of the best order, drawn at random, and go on from what is not worse.
+    """Swap two different random items of the best order, and continue from the new order unless it is worse.
 
-    task: whose points have one order and nothing else.
-    initial: points to begin with.
-    seed: of the swaps.
+    task: a task whose only variable is an order.
+    initial: initial points.
+    seed: seed of the swaps.
     """
     rng, (name,) = np.random.default_rng([seed, 5]), task.space.variables
     best, least = list(initial[0][name]), math.inf
@@ -40,11 +40,11 @@ def climb_by_swaps(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def optuna_tpe(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by TPE of Optuna: an order by its Lehmer code, a sequence letter by letter, choices as they are.
+    """Search by Optuna's TPE: orders as Lehmer codes, sequences letter by letter, choices unchanged.
 
-    task: of one order, of one sequence of one length, or of choices.
-    initial: points to begin with.
-    seed: of the sampler.
+    task: a task over one order, one sequence of fixed length, or choices.
+    initial: initial points.
+    seed: seed of the sampler.
     """
     first = next(iter(task.space.variables.values()))
     if isinstance(first, bo.Permutation):
@@ -55,11 +55,11 @@ def optuna_tpe(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def optuna_on_letters(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by TPE of Optuna a choice of a letter for each place of a sequence.
+    """Search by Optuna's TPE, with one categorical letter for each place of a sequence.
 
-    task: whose points have one sequence of one length and nothing else.
-    initial: points to begin with.
-    seed: of the sampler.
+    task: a task whose only variable is a sequence of fixed length.
+    initial: initial points.
+    seed: seed of the sampler.
     """
     ((name, sequence),) = task.space.variables.items()
     assert isinstance(sequence, bo.Sequence)
@@ -71,11 +71,11 @@ def optuna_on_letters(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def optuna_on_codes(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by TPE of Optuna on Lehmer codes: the i-th integer says which of the items left stands in place i.
+    """Search by Optuna's TPE on Lehmer codes: the i-th integer selects the item of place i among those left.
 
-    task: whose points have one order and nothing else.
-    initial: points to begin with.
-    seed: of the sampler.
+    task: a task whose only variable is an order.
+    initial: initial points.
+    seed: seed of the sampler.
     """
     import optuna as peer
 
@@ -94,11 +94,11 @@ def optuna_on_codes(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def auto_on_bits(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by `auto` a bit for each item, under the constraint that so many are set.
+    """Search by `auto` with one bit for each item, under a constraint on the number of set bits.
 
-    task: whose points have one subset of one size and nothing else.
-    initial: points to begin with.
-    seed: of the search.
+    task: a task whose only variable is a subset of fixed size.
+    initial: initial points.
+    seed: seed of the search.
     """
     ((name, subset),) = task.space.variables.items()
     assert isinstance(subset, bo.Subset)
@@ -110,22 +110,22 @@ def auto_on_bits(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def _translate(steps: Steps, back: Callable[[Point], Point]) -> Steps:
-    """Search as another search does that knows points in another form.
+    """Run a search whose points have another form.
 
-    steps: that ask for points in that form.
-    back: the point of the task.
+    steps: the search in the other form.
+    back: converts its points to points of the task.
     """
     point = next(steps)
     while True:
         point = steps.send((yield back(point)))
 
 
-def without_likeness(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by `auto` the same choices, of which nothing says how alike they are.
+def without_similarity(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search the same choices by `auto` without information on their similarity.
 
-    task: of categories.
-    initial: points to begin with.
-    seed: of the search.
+    task: a task over categories.
+    initial: initial points.
+    seed: seed of the search.
     """
     choices = {name: getattr(one, "choices", ()) for name, one in task.space.variables.items()}
     plain = {name: bo.Categorical(own) for name, own in choices.items()}
@@ -133,17 +133,17 @@ def without_likeness(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def to_code(row: Sequence[int]) -> list[int]:
-    """Return the Lehmer code of an order: how many smaller numbers stand behind each number, without the last 0.
+    """Return the Lehmer code of an order: how many smaller numbers follow each number, without the last 0.
 
-    row: 0..n - 1 in some order.
+    row: 0..n - 1 in any order.
     """
     return [sum(later < number for later in row[i + 1 :]) for i, number in enumerate(row[:-1])]
 
 
 def from_code(code: Sequence[int]) -> list[int]:
-    """Return the order that has a Lehmer code.
+    """Return the order with a Lehmer code.
 
-    code: as of `to_code`.
+    code: a code from `to_code`.
     """
     left = list(range(len(code) + 1))
     return [left.pop(digit) for digit in (*code, 0)]
@@ -154,7 +154,7 @@ SEARCHES: dict[str, Search] = {
     **{name: partial(ours, name) for name in OURS},
     "climbing by swaps": climb_by_swaps,
     "bits with a predicate": auto_on_bits,
-    "auto on plain categories": without_likeness,
+    "auto on plain categories": without_similarity,
     "Optuna TPE": partial(penalize, optuna_tpe),
     "Optuna GP": partial(penalize, partial(optuna, "GPSampler")),
     "BoTorch Tanimoto": search_by_tanimoto,

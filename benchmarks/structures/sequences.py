@@ -1,4 +1,4 @@
-"""Sequences of letters: RNA that is to fold into a given structure, and functions with motifs and banned steps."""
+"""Sequences of letters: RNA that must fold into a given structure, and functions with motifs and banned steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.peers.tasks import Point, Task, Value, from_problem
 from bostruct.integrations.holo import read_test_function
 from bostruct.problems.motifs import motifs
 
-PUZZLES = ("65", "40", "15")  # of Eterna100, of 40, 38 and 30 bases: three branches, three arms, a bulge
+PUZZLES = ("65", "40", "15")  # from Eterna100, with 40, 38 and 30 bases: three branches, three arms, a bulge
 FILE = Path("rna", "eterna100_puzzles.tsv")  # in the folder of the data
 SKIPPED = f"{FILE} is read: from github.com/eternagame/eterna100-benchmarking, then --data DIR"
 EHRLICH_LENGTH, EHRLICH_MOTIFS, MOTIF_LENGTH = 15, 2, 5
@@ -25,10 +25,10 @@ AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 def load_target(puzzle: str, data: Path | None) -> str:
     """Return the structure of a puzzle, in dots and brackets.
 
-    puzzle: its number, such as one of `PUZZLES`.
-    data: the folder of the file; None for none.
+    puzzle: number of the puzzle, such as one of `PUZZLES`.
+    data: folder of the file, if any.
 
-    Raises FileNotFoundError where the file is not there.
+    Raises FileNotFoundError if the file does not exist.
     """
     if data is None or not (data / FILE).exists():
         raise FileNotFoundError(SKIPPED)
@@ -37,12 +37,12 @@ def load_target(puzzle: str, data: Path | None) -> str:
 
 
 def rna(target: str, seed: int) -> Task:
-    """Make RNA inverse folding: a sequence of bases whose structure of least free energy is the target's.
+    """Make RNA inverse folding: find bases whose structure of minimum free energy is the target.
 
-    target: in dots and brackets.
+    target: the structure in dots and brackets.
     seed: unused; seeds differ in their initial points.
 
-    The value is the number of places at which the structures differ, over their length. Needs ViennaRNA.
+    The value is the share of places at which the two structures differ. Needs ViennaRNA.
     """
     del seed
     vienna = importlib.import_module("RNA")
@@ -57,10 +57,10 @@ def rna(target: str, seed: int) -> Task:
 def ehrlich_holo(seed: int, data: Path | None = None) -> Task:
     """Make an Ehrlich function of pytorch-holo (Stanton et al. 2024): 15 letters of 20, two motifs of five.
 
-    seed: of the instance, from 0.
-    data: the folder into which the package was installed; None where it is importable.
+    seed: seed of the instance, from 0.
+    data: folder into which the package was installed; None if it is importable.
 
-    The value is minus that of the function, which is 1 at best. Sequences with a banned step fail.
+    The value is minus the function, whose maximum is 1. Sequences with a banned step fail.
     """
     function = make_ehrlich(AMINO_ACIDS, EHRLICH_LENGTH, EHRLICH_MOTIFS, MOTIF_LENGTH, seed, data)
     return task_of_ehrlich(AMINO_ACIDS, function)
@@ -69,11 +69,11 @@ def ehrlich_holo(seed: int, data: Path | None = None) -> Task:
 def make_ehrlich(letters: str, length: int, motifs: int, motif_length: int, seed: int, data: Path | None) -> Any:
     """Return an Ehrlich function of pytorch-holo.
 
-    letters: that a sequence may have.
-    length: of a sequence.
+    letters: letters of the sequences.
+    length: length of the sequences.
     motifs: number of motifs.
-    motif_length: letters of each motif.
-    seed, data: as of `ehrlich_holo`.
+    motif_length: length of each motif.
+    seed, data: see `ehrlich_holo`.
     """
     return _load_ehrlich(data)(
         num_states=len(letters), dim=length, num_motifs=motifs, motif_length=motif_length, random_seed=seed + 1
@@ -81,28 +81,28 @@ def make_ehrlich(letters: str, length: int, motifs: int, motif_length: int, seed
 
 
 def task_of_ehrlich(letters: str, function: Any) -> Task:
-    """Make the task of an Ehrlich function, whose value is minus that of the function.
+    """Make the task of an Ehrlich function, whose value is minus the function.
 
-    letters: that a sequence may have.
-    function: of `make_ehrlich`.
+    letters: letters of the sequences.
+    function: the result of `make_ehrlich`.
     """
     problem = read_test_function(function, letters)
     return Task(cast(bo.Space, problem.space), cast(Value, problem))
 
 
 def _load_ehrlich(data: Path | None) -> Any:
-    """Return the class of the functions, whose package may lie in a folder of its own."""
+    """Return the class of Ehrlich functions, whose package may be installed in the folder of the data."""
     if data is not None and str(data) not in sys.path:
         sys.path.append(str(data))
     return importlib.import_module("holo.test_functions.closed_form").Ehrlich
 
 
 def draw_feasible(task: Task, n: int, seed: int) -> list[Point]:
-    """Draw points until some do not fail.
+    """Draw random points until n of them do not fail.
 
-    task: of which a random point may fail.
+    task: a task in which a random point may fail.
     n: number of points.
-    seed: of the draws.
+    seed: seed of the points.
     """
     rng, found = np.random.default_rng([seed, 31]), list[Point]()
     while len(found) < n:
@@ -117,9 +117,9 @@ def draw_feasible(task: Task, n: int, seed: int) -> list[Point]:
 
 
 def hidden_motif(seed: int, data: Path | None = None) -> Task:
-    """Make sequences of 10 to 30 letters of 8, which are to have two motifs of four letters, anywhere.
+    """Make sequences of 10 to 30 letters of 8 that must have two motifs of four letters anywhere.
 
-    seed: of the motifs.
+    seed: seed of the motifs.
     data: unused.
     """
     del data

@@ -13,15 +13,15 @@ from bostruct.problems.coverage import max_coverage
 
 FEATURES, CHOSEN_FEATURES, FOLDS, NEIGHBORS = 40, 5, 3, 5
 NODES, CHOSEN_NODES = 60, 5
-PASSES_ON, CASCADES = 0.15, 60  # chance that a node infects another, and how often that is simulated
+PASSES_ON, CASCADES = 0.15, 60  # probability that a node infects a neighbor, and number of simulations
 
 
 def features(seed: int, data: Path | None = None) -> Task:
     """Make the choice of 5 features of 40 for nearest neighbors: the share of errors in cross-validation.
 
-    The features are the 30 of the breast cancer data of scikit-learn, standardized, and 10 of noise, in random order.
+    The features are scikit-learn's 30 standardized features of breast cancer and 10 features of noise, in random order.
 
-    seed: of the noise, the order and the folds.
+    seed: seed of the noise, the order and the folds.
     data: unused.
     """
     del data
@@ -42,16 +42,16 @@ def features(seed: int, data: Path | None = None) -> Task:
 
 
 def _count_errors(table: np.ndarray, labels: np.ndarray, held: np.ndarray) -> int:
-    """Return how many labels that are held out the five nearest of the others get wrong."""
+    """Return the number of held-out labels that the five nearest other rows predict wrongly."""
     distances = np.linalg.norm(table[held][:, None] - table[~held], axis=2)
     nearest = np.argpartition(distances, NEIGHBORS, axis=1)[:, :NEIGHBORS]
     return int(np.count_nonzero((labels[~held][nearest].mean(axis=1) > 0.5) != labels[held]))
 
 
 def coverage(seed: int, data: Path | None = None) -> Task:
-    """Make the choice of 5 nodes of 60: minus the weight of all nodes that they are, or are next to.
+    """Make the choice of 5 nodes of 60: minus the weight of the chosen nodes and their neighbors.
 
-    seed: of nodes and weights.
+    seed: seed of nodes and weights.
     data: unused.
     """
     del data
@@ -59,11 +59,11 @@ def coverage(seed: int, data: Path | None = None) -> Task:
 
 
 def spread(seed: int, data: Path | None = None) -> Task:
-    """Make the choice of 5 nodes of 60 from which most is infected: minus the mean of 60 cascades drawn beforehand.
+    """Make the choice of 5 nodes of 60 that infect the most nodes: minus the mean of 60 cascades drawn beforehand.
 
-    The graph is of Barabasi and Albert (1999), the cascades are independent (Kempe et al. 2003).
+    The graph is a Barabasi-Albert graph (1999), and the cascades are independent (Kempe et al. 2003).
 
-    seed: of the graph and the cascades.
+    seed: seed of the graph and the cascades.
     data: unused.
     """
     del data

@@ -1,4 +1,4 @@
-"""BoTorch on choices that have fragments: a Gaussian process with the Tanimoto kernel, asked about every point left."""
+"""BoTorch on choices with fragments: a Gaussian process with the Tanimoto kernel that scores all unevaluated points."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from benchmarks.peers.tasks import Point, Task
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.descriptors import Descriptors
 
-MOST_AT_ONCE = 2_048  # points whose score is asked for together
+MOST_AT_ONCE = 2_048  # points scored together
 
 
 def search_by_tanimoto(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     """Search by BoTorch: log EI of a Gaussian process with a scaled Tanimoto kernel on the fragments of all parts.
 
-    task: of choices that have fragments as descriptors, and few enough points to list.
-    initial: points to begin with.
-    seed: of torch; nothing else is drawn.
+    task: a task over choices with fragments as descriptors, with few enough points to list.
+    initial: initial points.
+    seed: seed of torch, the only random generator.
     """
     import torch
     from botorch.acquisition import LogExpectedImprovement
@@ -53,9 +53,9 @@ def search_by_tanimoto(task: Task, initial: Sequence[Point], seed: int) -> Steps
 
 
 def make_kernel(grams: Sequence[Array]) -> Any:
-    """Return the Tanimoto kernel of gpytorch between points that are the numbers of their choices.
+    """Return a Tanimoto kernel for GPyTorch between points encoded by the numbers of their choices.
 
-    grams: how many fragments two choices share, for each variable.
+    grams: number of fragments that two choices share, for each variable.
     """
     import torch
     from gpytorch.kernels import Kernel
@@ -63,7 +63,7 @@ def make_kernel(grams: Sequence[Array]) -> Any:
     tables = [torch.tensor(gram) for gram in grams]
 
     class Tanimoto(Kernel):
-        """The number of fragments that two points share over the number that either has."""
+        """The number of shared fragments of two points divided by the number of fragments of either."""
 
         def forward(self, x1: Any, x2: Any, diag: bool = False, **params: Any) -> Any:
             """Return the kernel of points (..., n, d) and (..., m, d): (..., n, m), or (..., n) for `diag`."""
@@ -79,9 +79,9 @@ def make_kernel(grams: Sequence[Array]) -> Any:
 
 
 def count_shared(task: Task) -> list[Array]:
-    """Return how many fragments two choices of a variable share, for each variable (k, k).
+    """Return the number of fragments that two choices of a variable share, for each variable (k, k).
 
-    task: of choices that have fragments as descriptors.
+    task: a task over choices with fragments as descriptors.
     """
     likenesses: list[Any] = [variable.likeness for variable in task.space.variables.values()]
     assert all(isinstance(one, Descriptors) for one in likenesses)
@@ -90,9 +90,9 @@ def count_shared(task: Task) -> list[Array]:
 
 
 def list_points(task: Task) -> tuple[IntArray, list[Point]]:
-    """Return all points that the constraints allow, as the numbers of their choices (n, d) and as they are.
+    """Return all feasible points, as the numbers of their choices (n, d) and as points.
 
-    task: of choices.
+    task: a task over choices.
     """
     rows = task.space.enumerate()
     return rows, [task.space.present(row) for row in rows]
@@ -101,7 +101,7 @@ def list_points(task: Task) -> tuple[IntArray, list[Point]]:
 def encode(task: Task, point: Point) -> tuple[int, ...]:
     """Return the numbers of the choices of a point.
 
-    task: of choices.
-    point: of its space.
+    task: a task over choices.
+    point: a point of its space.
     """
     return tuple(task.space.parse(point).tolist())

@@ -1,1 +1,1 @@
-"""`auto` on sums, mixtures and linear constraints, beside BoTorch with the same constraints and what users write."""
+"""Compare `auto` on sums, mixtures and linear constraints with BoTorch and with hand-written spaces."""

@@ -1,7 +1,7 @@
-"""Run `auto`, BoTorch and what users write on six problems with sums: `python -m benchmarks.sums [--seeds 10]`.
+"""Run `auto`, BoTorch and hand-written spaces on six problems with sums: `python -m benchmarks.sums [--seeds 10]`.
 
-Each run adds a line to benchmarks/sums/results.jsonl; with `--seeds 0` only the tables are written, into
-docs/evidence/sums.md.
+Each run adds a line to benchmarks/sums/results.jsonl. With `--seeds 0` only the tables in docs/evidence/sums.md are
+updated.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ METHODS = ("auto", "botorch", "by hand", "evolution", "random")
 
 
 def run(problem: Problem, method: str, seed: int) -> dict[str, float]:
-    """Return the best of 30 values, ten of which all methods share, and the CPU seconds of a suggestion."""
+    """Return the best of 30 values, and the CPU seconds per suggestion; all methods share the ten initial points."""
     drawn = problem.space.sample(N_INITIAL, np.random.default_rng(seed))
     xs = np.array([problem.to_array(problem.space.present(x)) for x in drawn])
     if method == "botorch":
         return search_with_botorch(problem, xs, seed)
-    begun = time.process_time()
+    started = time.process_time()
     if method == "by hand":
         assert problem.by_hand is not None
-        space, read = problem.by_hand  # whose random points have the same law; its own are drawn
+        space, read = problem.by_hand  # draws its own initial points, from the same distribution
         found = bo.minimize(lambda point: problem.value(read(point)), space, n_trials=N_TRIALS, seed=seed)
     else:
         initial = [problem.to_point(x) for x in xs]
@@ -43,18 +43,18 @@ def run(problem: Problem, method: str, seed: int) -> dict[str, float]:
             initial_points=initial, method=method,
         )  # fmt: skip
         assert all(rule(trial.point) for trial in found.trials for rule in problem.space.constraints)
-    return {"best": found.best_value, "cpu": (time.process_time() - begun) / (N_TRIALS - N_INITIAL)}
+    return {"best": found.best_value, "cpu": (time.process_time() - started) / (N_TRIALS - N_INITIAL)}
 
 
 def search_with_botorch(problem: Problem, xs: np.ndarray, seed: int) -> dict[str, float]:
-    """Return the same of BoTorch."""
+    """Do the same as `run` with BoTorch."""
     from benchmarks.sums.botorch_search import suggest
 
-    ys, begun = np.array([problem.value(x) for x in xs]), time.process_time()
+    ys, started = np.array([problem.value(x) for x in xs]), time.process_time()
     for i in range(N_TRIALS - N_INITIAL):
         x = suggest(problem, xs, ys, 1_000 * seed + i)
         xs, ys = np.vstack([xs, x]), np.append(ys, problem.value(x))
-    return {"best": float(ys.min()), "cpu": (time.process_time() - begun) / (N_TRIALS - N_INITIAL)}
+    return {"best": float(ys.min()), "cpu": (time.process_time() - started) / (N_TRIALS - N_INITIAL)}
 
 
 def read_results() -> dict[tuple[str, str], dict[int, dict[str, float]]]:
@@ -67,7 +67,7 @@ def read_results() -> dict[tuple[str, str], dict[int, dict[str, float]]]:
 
 
 def write_tables() -> str:
-    """Return a table of the mean best value, the difference to `auto` and the cost, of each problem and method."""
+    """Return a table of the mean best value, the difference from `auto` and the cost of each problem and method."""
     found, lines = read_results(), []
     lines += [
         "| problem | method | seeds | mean best | minus `auto` | verdict | CPU s |",
@@ -99,23 +99,23 @@ def write_tables() -> str:
 
 
 def main() -> None:
-    """Take the runs that are missing, in order of seeds, and write the page."""
+    """Make the missing runs, in the order of seeds, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sums")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--methods", nargs="*", default=METHODS)
     parser.add_argument("--problems", nargs="*", default=list(PROBLEMS))
-    parser.add_argument("--seconds", type=float, default=3_600.0, help="after which no run begins")
+    parser.add_argument("--seconds", type=float, default=3_600.0, help="time after which no run starts")
     settings = parser.parse_args()
     warnings.simplefilter("ignore")
-    begun = time.monotonic()
+    started = time.monotonic()
     for seed in range(FIRST_SEED, FIRST_SEED + settings.seeds):
         for name in settings.problems:
             for method in settings.methods:
                 problem = PROBLEMS[name](seed)
-                is_known = seed in read_results().get((name, method), {})
-                if is_known or (method == "by hand" and problem.by_hand is None):
+                is_done = seed in read_results().get((name, method), {})
+                if is_done or (method == "by hand" and problem.by_hand is None):
                     continue
-                if time.monotonic() - begun > settings.seconds:
+                if time.monotonic() - started > settings.seconds:
                     return
                 found = run(problem, method, seed)
                 line = json.dumps({"problem": name, "method": method, "seed": seed, **found})

@@ -1,4 +1,4 @@
-"""BoTorch's default GP and log expected improvement, with its own constraints on what is asked next."""
+"""BoTorch's default GP and log expected improvement, with BoTorch's own constraints on suggestions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from benchmarks.sums.problems import Problem, list_all, round_sum
 
 
 def suggest(problem: Problem, xs: np.ndarray, ys: np.ndarray, seed: int) -> np.ndarray:
-    """Return the numbers that BoTorch asks for next; integers are rounded to the nearest feasible point.
+    """Return the next suggestion of BoTorch; integers are rounded to the nearest feasible point.
 
-    xs: numbers of n points (n, k). ys: their values, minimized.
+    xs: n points (n, k). ys: their values, minimized (n,).
     """
     torch.manual_seed(seed)
     train = torch.tensor(xs / problem.scale, dtype=torch.double)
@@ -34,7 +34,7 @@ def suggest(problem: Problem, xs: np.ndarray, ys: np.ndarray, seed: int) -> np.n
     equal = [(places, torch.tensor(w, dtype=torch.double), limit / problem.scale) for w, limit in problem.equal]
     upper = [(places, torch.tensor(-w, dtype=torch.double), -limit / problem.scale) for w, limit in problem.upper]
     settings = {"q": 1, "equality_constraints": equal, "inequality_constraints": upper or None}
-    if problem.most is not None:  # the best subsets, all other shares fixed at 0
+    if problem.most is not None:  # the best subsets, with all other shares fixed at 0
         fixed = [{i: 0.0 for i in range(k) if i not in chosen} for chosen in screen_subsets(score, k, problem.most)]
         found, _ = optimize_acqf_mixed(
             score, bounds, fixed_features_list=fixed, num_restarts=1, raw_samples=32, **settings,

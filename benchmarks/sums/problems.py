@@ -1,4 +1,4 @@
-"""Six problems whose points sum to a total: for bostruct, for BoTorch, and as users write them without sums."""
+"""Six problems whose numbers sum to a total: for bostruct, for BoTorch, and written by hand without sums."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Array = np.ndarray
 
 
 class Problem(NamedTuple):
-    """A problem over numbers that sum to a total, a value of which is minimized.
+    """A minimization problem over numbers that sum to a total.
 
-    space: of bostruct. to_array: point -> numbers (k,). to_point: numbers -> point. value: of numbers.
-    equal, upper: weights and limit of each equality and inequality. scale: what the numbers are divided by for BoTorch.
-    most: the most numbers above 0, None for all. by_hand: the space that users write, and the numbers of its points.
+    space: space of bostruct. to_array: point -> numbers (k,). to_point: numbers -> point. value: numbers -> value.
+    equal, upper: weights (k,) and limit of each equality and inequality. scale: divisor of the numbers for BoTorch.
+    most: largest count above 0, None for all. whole: True for integers. by_hand: space without sums, point -> numbers.
     """
 
     space: bo.Space
@@ -46,8 +46,8 @@ def break_stick(k: int) -> tuple[Any, Callable[[Any], Array]]:
     return {f"u{i}": bo.Real(0, 1) for i in range(k - 1)}, read
 
 
-def of_mixture(space: bo.Space, names: list[str]) -> dict[str, Any]:
-    """Return the fields of a problem whose numbers are the parts of one variable."""
+def mixture_fields(space: bo.Space, names: list[str]) -> dict[str, Any]:
+    """Return the fields of a problem whose numbers are the parts of one mixture."""
     return {
         "space": space,
         "to_array": lambda point: np.array([point["m"][name] for name in names], dtype=np.float64),
@@ -55,8 +55,8 @@ def of_mixture(space: bo.Space, names: list[str]) -> dict[str, Any]:
     }
 
 
-def of_numbers(space: bo.Space, kind: Callable[[float], float]) -> dict[str, Any]:
-    """Return the fields of a problem whose numbers are variables of their own."""
+def number_fields(space: bo.Space, kind: Callable[[float], float]) -> dict[str, Any]:
+    """Return the fields of a problem in which each number is a variable."""
     names = list(space.variables)
     return {
         "space": space,
@@ -66,19 +66,19 @@ def of_numbers(space: bo.Space, kind: Callable[[float], float]) -> dict[str, Any
 
 
 def smooth_mixture(seed: int) -> Problem:
-    """Six parts with a response of second order (Scheffe 1958), and an optimum inside."""
+    """Six parts with a response of second order (Scheffe 1958) and an interior optimum."""
     rng, names = np.random.default_rng(seed), list("abcdef")
     linear, pairs = rng.normal(size=6), np.triu(rng.normal(0.0, 4.0, (6, 6)), 1)
     space = bo.Space({"m": bo.Mixture(names)})
     return Problem(
-        **of_mixture(space, names),
+        **mixture_fields(space, names),
         value=lambda x: float(-(linear @ x) - x @ pairs @ x - np.sin(8.0 * x[0] * x[1]) / 2),
         equal=[(np.ones(6), 1.0)], upper=[], scale=1.0, most=None, whole=False, by_hand=break_stick(6),
     )  # fmt: skip
 
 
 def formulation(seed: int) -> Problem:
-    """At most three of ten ingredients: each does good alone, and some pairs act together."""
+    """At most three of ten ingredients with linear effects and interactions of pairs."""
     rng, names = np.random.default_rng(seed), [f"p{i}" for i in range(10)]
     linear, pairs = rng.normal(size=10), np.triu(rng.normal(0.0, 3.0, (10, 10)), 1)
     space = bo.Space({"m": bo.Mixture(names, max_parts=3)})
@@ -90,7 +90,7 @@ def formulation(seed: int) -> Problem:
         return x
 
     return Problem(
-        **of_mixture(space, names), value=lambda x: float(-(linear @ x) - x @ pairs @ x),
+        **mixture_fields(space, names), value=lambda x: float(-(linear @ x) - x @ pairs @ x),
         equal=[(np.ones(10), 1.0)], upper=[], scale=1.0, most=3, whole=False,
         by_hand=({"chosen": bo.Subset(range(10), 3), **sticks}, scatter),
     )  # fmt: skip
@@ -107,13 +107,13 @@ def log_ratios(seed: int) -> Problem:
 
     space = bo.Space({"m": bo.Mixture(names)})
     return Problem(
-        **of_mixture(space, names), value=value, equal=[(np.ones(10), 1.0)], upper=[], scale=1.0, most=None,
+        **mixture_fields(space, names), value=value, equal=[(np.ones(10), 1.0)], upper=[], scale=1.0, most=None,
         whole=False, by_hand=break_stick(10),
     )  # fmt: skip
 
 
 def allocation(seed: int) -> Problem:
-    """Twenty units for eight items, with returns that diminish and pairs that act together."""
+    """Twenty units for eight items, with diminishing returns and interactions of pairs."""
     rng, names = np.random.default_rng(seed), [f"i{i}" for i in range(8)]
     worth, rate = rng.uniform(0.5, 2.0, 8), rng.uniform(0.1, 0.8, 8)
     pairs = np.triu(rng.normal(0.0, 0.02, (8, 8)), 1)
@@ -124,13 +124,13 @@ def allocation(seed: int) -> Problem:
         return float(-(worth @ (1.0 - np.exp(-rate * x))) - x @ pairs @ x)
 
     return Problem(
-        **of_mixture(space, names), value=value, equal=[(np.ones(8), 20.0)], upper=[], scale=20.0, most=None,
+        **mixture_fields(space, names), value=value, equal=[(np.ones(8), 20.0)], upper=[], scale=20.0, most=None,
         whole=True, by_hand=(sticks, lambda point: round_sum(20.0 * read(point), 20)),
     )._replace(to_point=lambda x: {"m": {name: int(one) for name, one in zip(names, x, strict=True)}})  # fmt: skip
 
 
 def portfolio(seed: int) -> Problem:
-    """Six weights that sum to 1, with a given mean rating; the variance is least, and trading has costs."""
+    """Six weights that sum to 1 with a given mean rating; the value is the variance plus the costs of trading."""
     rng, names = np.random.default_rng(seed), [f"x{i}" for i in range(6)]
     loads, rating, held = rng.normal(size=(6, 6)), np.array([3.0, 5.0, 2.0, 8.0, 4.0, 6.0]), rng.dirichlet(np.ones(6))
     risk = loads @ loads.T / 6.0
@@ -141,7 +141,7 @@ def portfolio(seed: int) -> Problem:
         return float(x @ risk @ x + 0.2 * np.sqrt(np.square(x - held) + 1e-4).sum())
 
     def complete(point: Any) -> Array:
-        """Solve for the last two weights, which a predicate keeps in bounds."""
+        """Append the last two weights, which solve the equations; a predicate keeps them in bounds."""
         first = np.array([point[name] for name in names[:4]])
         last = np.linalg.solve([[1.0, 1.0], rating[4:]], [1.0 - first.sum(), 4.5 - rating[:4] @ first])
         return np.append(first, last)
@@ -151,7 +151,7 @@ def portfolio(seed: int) -> Problem:
 
     by_hand = bo.Space({name: bo.Real(0, 0.6) for name in names[:4]}, [is_inside])
     return Problem(
-        **of_numbers(space, float), value=value, equal=[(np.ones(6), 1.0), (rating, 4.5)], upper=[], scale=1.0,
+        **number_fields(space, float), value=value, equal=[(np.ones(6), 1.0), (rating, 4.5)], upper=[], scale=1.0,
         most=None, whole=False, by_hand=(by_hand, complete),
     )  # fmt: skip
 
@@ -166,7 +166,7 @@ def narrow_band(seed: int) -> Problem:
     every = np.array([list(space.present(x).values()) for x in space.linear.whole._to_positions(list_all(space))])
     target = every[rng.integers(len(every))]
     return Problem(
-        **of_numbers(space, int), value=lambda x: float((np.abs(x - target) ** 1.5).sum()),
+        **number_fields(space, int), value=lambda x: float((np.abs(x - target) ** 1.5).sum()),
         equal=[(np.ones(7), 12.0)], upper=[(weights, 2.002), (-weights, -1.998)], scale=12.0, most=None, whole=True,
         by_hand=None,
     )  # fmt: skip
