@@ -193,7 +193,7 @@ def test_a_study_that_keeps_its_trials_when_it_is_closed_is_found(
     monkeypatch.setattr(FileWriterLock, "leave", lambda _: None)
     monkeypatch.setattr(SqliteWriter, "release", lambda *_: None)
     (tmp_path / "broken").mkdir()
-    assert "was not handed out" in str(judge(crowded_places.close_while_deciding, tmp_path / "broken"))
+    assert "was not requeued" in str(judge(crowded_places.close_while_deciding, tmp_path / "broken"))
 
 
 def test_studies_that_do_not_save_themselves_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
