@@ -161,7 +161,7 @@ class Siege:
         self.crowd.launch_missing()
 
     def finish(self) -> None:
-        """End all, and have a last launch complete the study."""
+        """End all writers, and let a last launch complete the study."""
         self.struck = []
         self._end(self._draw(len(self.crowd.living)), signal.SIGTERM)
         self.check_ends("the end")

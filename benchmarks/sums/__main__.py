@@ -58,7 +58,7 @@ def search_with_botorch(problem: Problem, xs: np.ndarray, seed: int) -> dict[str
 
 
 def read_results() -> dict[tuple[str, str], dict[int, dict[str, float]]]:
-    """Return the results by problem and method, by seed."""
+    """Return the results by (problem, method) and seed."""
     found: dict[tuple[str, str], dict[int, Any]] = {}
     for line in RESULTS.read_text().splitlines() if RESULTS.exists() else ():
         one = json.loads(line)
@@ -82,18 +82,18 @@ def write_tables() -> str:
                 continue
             cost = np.mean([other[seed]["cpu"] for seed in seeds])
             best = np.mean([other[seed]["best"] for seed in seeds])
-            apart = np.array([other[seed]["best"] - own[seed]["best"] for seed in seeds])
+            gaps = np.array([other[seed]["best"] - own[seed]["best"] for seed in seeds])
             cells = f"| {name} | {method} | {len(seeds)} | {best:.4g} |"
             if method == "auto":
                 lines.append(f"{cells} | | {cost:.2f} |")
                 continue
             half = (
-                student.ppf(0.975, len(seeds) - 1) * apart.std(ddof=1) / np.sqrt(len(seeds))
+                student.ppf(0.975, len(seeds) - 1) * gaps.std(ddof=1) / np.sqrt(len(seeds))
                 if len(seeds) > 1
                 else np.inf
             )
-            verdict = "ahead" if apart.mean() > half else "behind" if apart.mean() < -half else "undecided"
-            shown = f"{apart.mean():.3g} ± {half:.2g}" if np.isfinite(half) else f"{apart.mean():.3g}"
+            verdict = "ahead" if gaps.mean() > half else "behind" if gaps.mean() < -half else "undecided"
+            shown = f"{gaps.mean():.3g} ± {half:.2g}" if np.isfinite(half) else f"{gaps.mean():.3g}"
             lines.append(f"{cells} {shown} | {verdict} | {cost:.2f} |")
     return "\n".join(lines)
 

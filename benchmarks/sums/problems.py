@@ -115,13 +115,13 @@ def log_ratios(seed: int) -> Problem:
 def allocation(seed: int) -> Problem:
     """Twenty units for eight items, with diminishing returns and interactions of pairs."""
     rng, names = np.random.default_rng(seed), [f"i{i}" for i in range(8)]
-    worth, rate = rng.uniform(0.5, 2.0, 8), rng.uniform(0.1, 0.8, 8)
+    gain, rate = rng.uniform(0.5, 2.0, 8), rng.uniform(0.1, 0.8, 8)
     pairs = np.triu(rng.normal(0.0, 0.02, (8, 8)), 1)
     space = bo.Space({"m": bo.Allocation(names, 20)})
     sticks, read = break_stick(8)
 
     def value(x: Array) -> float:
-        return float(-(worth @ (1.0 - np.exp(-rate * x))) - x @ pairs @ x)
+        return float(-(gain @ (1.0 - np.exp(-rate * x))) - x @ pairs @ x)
 
     return Problem(
         **mixture_fields(space, names), value=value, equal=[(np.ones(8), 20.0)], upper=[], scale=20.0, most=None,
