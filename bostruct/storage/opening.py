@@ -207,6 +207,7 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
     except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # SQLite's messages about damage may not be UTF-8
         check_system(error)
         hint = f"; {STOPPED}" if isinstance(error, sqlite3.Error) and is_busy(error) else ""
+        hint += "; restore a backup" if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT else ""
         raise StorageError(f"{path}: cannot be used as a study database: {error}{hint}") from error
     return connection
 

@@ -78,7 +78,7 @@ def newer(path):
         (lambda path: damage(path, "CREATE TABLE trials (id INTEGER)"), "database of another application"),
         (lambda path: path.write_text("a,b\n1,2\n" * 100), "not a SQLite database"),
         (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a SQLite database"),
-        (rewritten(lambda data: data[:6000]), "damaged|malformed"),
+        (rewritten(lambda data: data[:6000]), "damaged|malformed; restore a backup"),
         (rewritten(lambda data: data[:4096] + b"\xa5" * 4096 + data[8192:]), "damaged|malformed"),
         (newer, f"newer bostruct .schema version {SCHEMA_VERSION + 1}; this one knows up to {SCHEMA_VERSION}"),
     ],
