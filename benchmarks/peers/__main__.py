@@ -3,20 +3,20 @@
     python -m benchmarks.peers [--quick] [--seeds 10] [--first-seed 0] [--trials 100] [--python PYTHON] [--data DIR]
         [--before FOLDER] [--searches NAME,...] [--problems NAME,...] [--out FILE] [--page PAGE]
 
-A seed is one instance of a problem and ten initial points. Searches share both but for Bounce, CatCMA and Kernel Tuner,
-which draw points of their own, and those with a prior: `auto` with a prior of 100 trials begins with points of the
-earlier study. Each run is a process of its own with one thread. FILE keeps a JSON line for each run. Runs that it
-holds are not repeated, also where a search has changed since: delete them. The command prints the tables of all runs of
-FILE: mean best values, paired differences of each other search to `auto`, verdicts, and CPU seconds a suggestion. With
-PAGE, which is a page like RESULTS.md, it writes them there, and figures.
+A seed is one instance of a problem and ten initial points. Searches share both, except Bounce, CatCMA and Kernel Tuner,
+which draw points of their own, and searches with a prior: `auto` with a prior of 100 trials starts with points of the
+earlier study. Each run is a process of its own with one thread. FILE has a JSON line for each run. Runs in FILE are not
+repeated, even if a search has changed since: delete them first. The command prints the tables of all runs of FILE: mean
+best values, paired differences between each other search and `auto`, verdicts, and CPU seconds per suggestion. With
+PAGE, a page like RESULTS.md, it writes the tables and figures there.
 
---quick takes five seeds of six problems, 50 trials, by cheap methods of this package alone, in a few minutes.
+--quick takes five seeds of six problems, 50 trials, by cheap methods of this package only, in a few minutes.
 
 PYTHON is the interpreter of the peers, in whose environment botorch, bounce, cmaes, kernel_tuner, optuna, smac and this
-package's dependencies are installed; by default the running one. A peer that is not installed there is left out, and
-the tables say so. FOLDER has the package of an earlier revision (`git archive REVISION bostruct | tar x -C FOLDER`),
-whose `auto` is run as `auto before`; without it, that is skipped. A file REVISION beside the package names it. DIR has
-the tables that some problems are, see docs/evidence/peers.md; without it they are skipped.
+package's dependencies are installed; by default the running interpreter. A peer that is not installed there is left
+out, as the tables state. FOLDER has the package of an earlier revision (`git archive REVISION bostruct | tar x -C
+FOLDER`), whose `auto` is run as `auto before`; without FOLDER, that search is skipped. A file FOLDER/REVISION names the
+revision. DIR has the tables of the tabular problems, see docs/evidence/peers.md; without DIR they are skipped.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ QUICK_SEEDS, QUICK_TRIALS = 5, 50
 NOT_COMPARED = "none of these searches is compared on these problems; see docs/evidence/peers.md"
 NO_TABLES = "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR"
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
-LONGEST_START = 60.0  # seconds that an interpreter may take to begin
+LONGEST_START = 60.0  # seconds that an interpreter may take to start
 
 
 def main(
     arguments: Sequence[str] | None = None, groups: Sequence[str] = tuple(GROUPS), name: str = "benchmarks.peers"
 ) -> int:
-    """Print the tables or write the page; return 0, 1 where there are no whole runs, or 130 where it was interrupted.
+    """Print the tables or write the page; return 0, 1 if there are no whole runs, or 130 if it was interrupted.
 
-    arguments: of the command; None for those of the process.
-    groups: whose problems are taken where none are named.
+    arguments: of the command; None for the arguments of the process.
+    groups: their problems are taken if no problems are named.
     name: of the command.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -88,17 +88,17 @@ def main(
 
 def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argparse.Namespace:
     problems = dict.fromkeys(problem for group in groups for problem in GROUPS[group])
-    parser = argparse.ArgumentParser(prog=f"python -m {name}", description="auto beside its peers")
+    parser = argparse.ArgumentParser(prog=f"python -m {name}", description="auto compared with its peers")
     parser.add_argument("--quick", action="store_true", help="cheap methods, six problems, five seeds, 50 trials")
     parser.add_argument("--seeds", type=integer_from(1), default=10, help="how many (%(default)s)")
-    parser.add_argument("--first-seed", type=integer_from(0), default=0, help="the first of them (%(default)s)")
+    parser.add_argument("--first-seed", type=integer_from(0), default=0, help="the first seed (%(default)s)")
     parser.add_argument("--trials", type=integer_from(1), default=100, help="of each run (%(default)s)")
-    parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers (the running one)")
+    parser.add_argument("--python", default=sys.executable, help="interpreter with the peers (the running one)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/evidence/peers.md")
-    parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="folder with the package of an earlier revision")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
     parser.add_argument("--problems", default=",".join(problems))
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line a run (%(default)s)")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run (%(default)s)")
     parser.add_argument("--page", type=Path, help="a page to write, such as RESULTS.md, with figures (none)")
     if parser.parse_known_args(arguments)[0].quick:
         quick = ",".join(name for name in QUICK if name in problems)
@@ -119,7 +119,7 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
 
 
 def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """End the command where a folder or the interpreter is not there; keep the runs of the file as ``given.done``."""
+    """End the command if a folder or the interpreter is missing; store the runs of the file as ``given.done``."""
     check_before(parser, given.before)
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: expected a folder with tables, see docs/evidence/peers.md; got {given.data}")
@@ -137,7 +137,7 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
 
 
 def _runs_python(command: str) -> bool:
-    """Tell whether a command runs Python with the packages that every run needs."""
+    """Return whether a command runs Python with the packages that every run needs."""
     if shutil.which(command) is None:
         return False
     try:
@@ -150,7 +150,7 @@ def _runs_python(command: str) -> bool:
 
 
 def _list_runs(given: argparse.Namespace) -> list[Run]:
-    """List the runs, seed by seed, so that a file that was cut short has pairs; no run twice."""
+    """List the runs without duplicates, seed by seed, so that the file of an interrupted command has pairs."""
     found = (
         Run(problem, search, seed, given.trials)
         for seed in range(given.first_seed, given.first_seed + given.seeds)
@@ -164,30 +164,30 @@ def _list_runs(given: argparse.Namespace) -> list[Run]:
 
 
 def _leave_out_tables(runs: list[Run], given: argparse.Namespace) -> list[Run]:
-    """Return the runs but for those of tables that cannot be read, which a line on stderr names."""
-    unread = set[str]()
+    """Return the runs except those on unreadable tables, which are listed on stderr."""
+    unreadable = set[str]()
     for problem in dict.fromkeys(run.problem for run in runs if run.problem in TABLES):
         try:
             make_task(problem, given.first_seed, given.data)
         except (OSError, ValueError) as error:
             print(f"skipped: {problem}: {error}", file=sys.stderr)
-            unread.add(problem)
-    return [run for run in runs if run.problem not in unread]
+            unreadable.add(problem)
+    return [run for run in runs if run.problem not in unreadable]
 
 
-def _tell(run: Run, found: dict) -> str:
-    """Return a line about a run that has ended."""
+def _describe_run(run: Run, found: dict) -> str:
+    """Return a line about a finished run."""
     n, value = (found.get("improvements") or [[0, "no value"]])[-1]
     what = f"not installed: {found['missing']}" if "missing" in found else f"best {value} at trial {n}"
     return f"{run.problem}, seed {run.seed}, {run.search}: {what}{', cut' if found.get('cut') else ''}"
 
 
 def _take_all(runs: Sequence[Run], given: argparse.Namespace) -> None:
-    """Take runs one after the other, each of which is in the file once it has ended."""
+    """Take runs one after the other; each is appended to the file as soon as it ends."""
     for run in runs:
         found = _take(run, given)
         append_run(given.out, run, found)
-        print(_tell(run, found), file=sys.stderr)
+        print(_describe_run(run, found), file=sys.stderr)
 
 
 def _take(run: Run, given: argparse.Namespace) -> dict:

@@ -1,4 +1,4 @@
-"""`auto` of another revision of the package, in the process that imports this one, too."""
+"""`auto` of another revision of the package, in a process that also imports this revision."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from benchmarks.peers.searches import Steps
 from benchmarks.peers.tasks import Point, Task
 
 BEFORE = "auto before"  # the search by the package of the revision before
-FOLDER = "BOSTRUCT_BEFORE"  # of the other package: git archive REVISION bostruct | tar x -C FOLDER
+FOLDER = "BOSTRUCT_BEFORE"  # folder of the other package: git archive REVISION bostruct | tar x -C FOLDER
 PACKAGE = "bostruct"
 REVISION = "REVISION"  # the file beside the package that names its revision
 
 
 class AutoBefore:
-    """`auto` of the package in the folder that the environment has under `FOLDER`.
+    """`auto` of the package in the folder that the environment variable `FOLDER` names.
 
-    Both packages have the same name, and import some of their modules late. So the modules of the other one are those
-    that are loaded while it works, and only then.
+    Both packages have the same name, and import some of their modules late. So the modules of the other package are
+    loaded only while it works.
 
     space: of the points.
-    initial: points to begin with.
+    initial: points to start with.
     seed: of the study.
 
-    Raises what the other package does not know, of the kinds of a space and in points; DomainError where the space has
-    constraints that are functions, whose code cannot be handed over.
+    Raises what the other package raises for kinds of variables and values that it does not support; DomainError if
+    the space has constraints that are functions, whose code cannot be passed to another package.
     """
 
     def __init__(self, space: bo.Space, initial: Sequence[Point], seed: int) -> None:
@@ -54,7 +54,7 @@ class AutoBefore:
             return self._trial.point
 
     def tell(self, value: float | None) -> None:
-        """Take the value of the point asked for last, None where it failed."""
+        """Record the value of the last suggested point, None if it failed."""
         with self._at_work():
             if value is None:
                 self.study.tell(self._trial, infeasible="no value")
@@ -67,7 +67,7 @@ class AutoBefore:
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Exchange the modules of this package for those of the other one."""
+        """Replace the modules of this package by the modules of the other package for a while."""
         ours = _unload()
         sys.modules |= self._modules
         sys.path.insert(0, self._folder)
@@ -80,7 +80,7 @@ class AutoBefore:
 
 
 def auto_before(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Suggest points by `auto` of the package in the folder that the environment names, see `AutoBefore`."""
+    """Suggest points by `auto` of another package, see `AutoBefore`."""
     search = AutoBefore(task.space, initial, seed)
     while True:
         value = yield search.ask()
@@ -88,10 +88,10 @@ def auto_before(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def use_before(folder: Path | None, search: str) -> dict[str, dict[str, str]]:
-    """Let the processes that this one starts find the other package; return what a run by a search keeps of it.
+    """Let child processes find the other package; return what the record of a run has about it.
 
-    folder: as of `describe_package`; None for none.
-    search: its name.
+    folder: see `describe_package`; None for none.
+    search: name of the search of the run.
     """
     if folder is None:
         return {}
@@ -100,19 +100,19 @@ def use_before(folder: Path | None, search: str) -> dict[str, dict[str, str]]:
 
 
 def check_before(parser: argparse.ArgumentParser, folder: Path | None) -> None:
-    """End a command whose option --before names a folder without a package."""
+    """End a command if its option --before names a folder without a package."""
     if folder is not None and not (folder / PACKAGE).is_dir():
         parser.error(f"--before: expected a folder that has the folder {PACKAGE}; got {folder}")
 
 
 def describe_packages(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence that says of which packages runs of `BEFORE` are; empty where there are no runs.
+    """Return a sentence with the packages that runs of `BEFORE` used; empty if there are no runs.
 
-    runs: as a file keeps them.
+    runs: as stored in a file.
     """
     counts = Counter(_name_package(found.get("package", {})) for found in runs)
-    told = "; ".join(f"{name} in {n} of {counts.total()} runs" for name, n in counts.items())
-    return f"`{BEFORE}` is of {told}." if counts else ""
+    packages = "; ".join(f"{name} in {n} of {counts.total()} runs" for name, n in counts.items())
+    return f"`{BEFORE}` is of {packages}." if counts else ""
 
 
 def _name_package(package: Mapping[str, str]) -> str:
@@ -123,11 +123,11 @@ def _name_package(package: Mapping[str, str]) -> str:
 
 
 def describe_package(folder: Path) -> dict[str, str]:
-    """Return the hash of the package in a folder, and its revision where the file REVISION of the folder names it.
+    """Return the hash of the package in a folder, and its revision if the file REVISION of the folder names it.
 
-    folder: has the folder bostruct.
+    folder: contains the folder bostruct.
 
-    The hash is that of the folder's tree in git: `git rev-parse REVISION:bostruct` prints the same one.
+    The hash is the hash of the folder's tree in git: `git rev-parse REVISION:bostruct` prints the same hash.
     """
     file = folder / REVISION
     named = {"revision": file.read_text(encoding="utf-8").strip()} if file.exists() else {}
@@ -135,7 +135,7 @@ def describe_package(folder: Path) -> dict[str, str]:
 
 
 def _hash_tree(folder: Path) -> bytes:
-    """Return the hash that git gives a folder; folders that Python makes for itself are left out."""
+    """Return the hash that git gives a folder, without Python's `__pycache__` folders."""
     entries = list[tuple[str, bytes]]()
     for path in folder.iterdir():
         if path.name == "__pycache__":
@@ -155,6 +155,6 @@ def _hash_object(kind: str, content: bytes) -> bytes:
 
 
 def _unload() -> dict[str, ModuleType]:
-    """Take the modules of a package out of those that are loaded, and return them."""
+    """Remove the modules of the package from `sys.modules`, and return them."""
     names = [name for name in sys.modules if name.split(".")[0] == PACKAGE]
     return {name: sys.modules.pop(name) for name in names}

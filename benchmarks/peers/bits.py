@@ -1,4 +1,4 @@
-"""Problems on bits and categories, relabeled at random: seed s is one instance, and where its optimum lies."""
+"""Problems on bits and categories, relabeled at random: seed s determines the instance and its optimum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEATURE_COST = 0.01  # of error, for using all features
 def registered(spec: str, seed: int) -> Task:
     """Make a problem of the package, relabeled.
 
-    spec: its name and parameters, where ``{}`` is the seed.
+    spec: its name and parameters, with ``{}`` for the seed.
     seed: of the instance, and of the labels.
     """
     problem = problems.load(f"{spec.format(seed)}{',' if ':' in spec else ':'}relabel={seed}")
@@ -38,13 +38,13 @@ def nk_landscape(seed: int) -> Task:
     """
     rng = np.random.default_rng([seed, 11])
     others = [rng.choice(np.delete(np.arange(NK_VARIABLES), i), NK_OTHERS, replace=False) for i in range(NK_VARIABLES)]
-    read = np.array([[i, *found] for i, found in enumerate(others)])
+    inputs = np.array([[i, *found] for i, found in enumerate(others)])
     shares = rng.random((NK_VARIABLES, *[NK_CHOICES] * (NK_OTHERS + 1)))
     names = [f"v{i}" for i in range(NK_VARIABLES)]
 
     def value(point: Point) -> float:
         chosen = np.array([int(point[name][1:]) for name in names])
-        return float(np.mean(shares[(np.arange(NK_VARIABLES), *chosen[read].T)]))
+        return float(np.mean(shares[(np.arange(NK_VARIABLES), *chosen[inputs].T)]))
 
     return Task(bo.Space({name: [f"c{k}" for k in range(NK_CHOICES)] for name in names}), value)
 
@@ -52,8 +52,8 @@ def nk_landscape(seed: int) -> Task:
 def low_autocorrelation(seed: int, length: int = LABS_LENGTH) -> Task:
     """Make the low autocorrelation of signs: minus the merit factor.
 
-    The best value of 50 signs is -8.170 (Packebusch and Mertens 2016). Which sign a bit stands for is drawn, since
-    optima have patterns.
+    The best value of 50 signs is -8.170 (Packebusch and Mertens 2016). The sign that each bit represents is drawn at
+    random, because optima have patterns.
     """
     signs = np.random.default_rng([seed, 12]).choice([-1, 1], length)
 
@@ -94,9 +94,9 @@ def large_quadratic(seed: int) -> Task:
 
 
 def feature_selection(seed: int) -> Task:
-    """Make the choice of features for a nearest-neighbor classifier: its error rate, and a small cost of each feature.
+    """Make the choice of features for a nearest-neighbor classifier: its error rate, plus a small cost per feature.
 
-    The data are those of the UCI data set on breast cancer, which scikit-learn holds, with as many features of noise.
+    The data are the UCI data set on breast cancer, which scikit-learn includes, with as many features of pure noise.
     """
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import cross_val_score
@@ -140,7 +140,7 @@ BITS = {
     "features": feature_selection,
 }
 
-LARGE = {  # of many variables
+LARGE = {  # with many variables
     "max-3-sat 1000/5000": partial(registered, "max3sat:variables=1000,clauses=5000,seed={}"),
     "labs-100": partial(low_autocorrelation, length=LARGE_LABS),
     "qubo-6000": large_quadratic,

@@ -1,8 +1,8 @@
 """BoTorch's default on choices in plain arrays: its GP, its log EI and its discrete local search.
 
-The package takes seconds for a suggestion, most of which go into calls of its acquisition function on few points each.
-Here all local searches climb together. tests/benchmarks/test_botorch_fast.py compares modes, acquisition values and
-whole suggestions with those of the package.
+The package takes seconds per suggestion, mostly in calls of its acquisition function on few points. Here all local
+searches run in one batch. tests/benchmarks/test_botorch_fast.py compares modes, acquisition values and whole
+suggestions with those of the package.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scipy.special import expit
 from bostruct.goals.logarithms import log_h
 
 LEAST_NOISE, LEAST_LENGTHSCALE, LEAST_HAMMING = 1e-4, 0.025, 1e-6
-LEAST_VARIANCE = 1e-10  # of predictions, as GPyTorch has it
-LEAST_SCALE = 1e-8  # of values that are standardized
+LEAST_VARIANCE = 1e-10  # of predictions, as in GPyTorch
+LEAST_SCALE = 1e-8  # standard deviation of values that are standardized
 LOG_2_PI = math.log(2.0 * math.pi)
 
 
 class LogNormal(NamedTuple):
-    """The density of a positive number whose logarithm is normal, of mean `location` and deviation `scale`."""
+    """The log-normal density: the logarithm has mean `location` and standard deviation `scale`."""
 
     location: float
     scale: float
@@ -45,9 +45,9 @@ NOISE_PRIOR = LogNormal(-4.0, 1.0)
 
 
 class Kernel(Protocol):
-    """A kernel with a vector of parameters, which the likelihood is fitted over.
+    """A kernel with a vector of parameters, which the fit optimizes.
 
-    start: where the fit begins.
+    start: initial parameters of the fit.
     least: the lower bound of each parameter.
     """
 
@@ -68,9 +68,9 @@ class Kernel(Protocol):
 
 
 class RBF:
-    """The squared exponential kernel of variance 1 with a lengthscale a variable (Hvarfner et al. 2024).
+    """The squared exponential kernel of variance 1 with a lengthscale for each variable (Hvarfner et al. 2024).
 
-    d: variables.
+    d: number of variables.
     """
 
     def __init__(self, d: int) -> None:
@@ -93,7 +93,7 @@ class RBF:
 class Hamming:
     """BoTorch's kernel of categories: a variance times exp(-mean over variables of [unequal] / lengthscale).
 
-    Parameters are those whose softplus is a lengthscale or, last, the variance. They have no prior.
+    The softplus of each parameter is a lengthscale or, for the last parameter, the variance. They have no prior.
 
     sizes: choices of each variable.
     """
@@ -124,7 +124,7 @@ class Hamming:
         m, one_hot = weights * gram, self._one_hot(x)
         different = m.sum() - np.add.reduceat(np.sum(one_hot * (m @ one_hot), axis=0), self._first)
         own = different / (lengthscales**2 * len(lengthscales)) * expit(parameters[:-1])
-        # the slope of log softplus, which is 1 where softplus is too small for a number
+        # the derivative of log softplus, which is 1 if softplus underflows
         relative = expit(parameters[-1]) / variance if variance > 0.0 else 1.0
         return np.append(own, m.sum() * relative)
 
@@ -138,7 +138,7 @@ class Posterior(NamedTuple):
     parameters: of the kernel.
     constant: mean of the standardized values.
     x: the points (n, d).
-    cholesky, weights: the factor (n, n) of the covariance of the values, and its inverse times them (n,).
+    cholesky, weights: the factor (n, n) of the covariance of the values, and its inverse times their residuals (n,).
     shift, scale: by which values were standardized.
     """
 
@@ -170,7 +170,7 @@ def fit(kernel: Kernel, x: np.ndarray, values: np.ndarray) -> Posterior:
     """Return the posterior of a GP at the mode that `find_mode` finds.
 
     kernel: of the points.
-    x: points (n, d), coded as `Coder` codes them.
+    x: points (n, d), encoded by `Coder`.
     values: (n,), standardized here.
     """
     return condition(kernel, x, values, find_mode(kernel, x, values))
@@ -179,12 +179,12 @@ def fit(kernel: Kernel, x: np.ndarray, values: np.ndarray) -> Posterior:
 def find_mode(kernel: Kernel, x: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return noise, constant and parameters (2 + p,) as `fit_gpytorch_mll` finds them, by L-BFGS-B.
 
-    The noise and the lengthscales of `RBF` start at the modes of their priors, all else at 0.
+    The noise and the lengthscales of `RBF` start at the modes of their priors, all other parameters at 0.
 
-    kernel, x, values: as for `fit`.
+    kernel, x, values: see `fit`.
 
-    The package tries again from drawn parameters where the line search ends early; here the best so far is taken. The
-    likelihood of categories has several modes, among which rounding chooses.
+    The package retries from random parameters if the line search ends early; here the best parameters so far are taken.
+    The likelihood of categories has several modes; rounding errors decide which is found.
     """
     start = np.array([NOISE_PRIOR.mode, 0.0, *kernel.start])
     bounds = [(LEAST_NOISE, None), (None, None), *((low, None) for low in kernel.least)]
@@ -200,11 +200,11 @@ def condition(kernel: Kernel, x: np.ndarray, values: np.ndarray, at: np.ndarray)
 
 
 def compute_loss(kernel: Kernel, x: np.ndarray, values: np.ndarray, at: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return what `find_mode` makes small, and its gradient over noise, constant and parameters (2 + p,).
+    """Return the loss that `find_mode` minimizes, and its gradient over noise, constant and parameters (2 + p,).
 
-    It is minus the logarithm of the density of values and parameters, over the number of values.
+    The loss is minus the logarithm of the density of values and parameters, over the number of values.
 
-    kernel, x, values: as for `fit`.
+    kernel, x, values: see `fit`.
     at: noise, constant and parameters (2 + p,).
     """
     return _compute_loss(kernel, x, _standardize(values)[0], at)[:2]
@@ -217,9 +217,9 @@ def _standardize(values: np.ndarray) -> tuple[np.ndarray, float, float]:
 
 
 class _Loss(NamedTuple):
-    """Minus the logarithm of the density of values and parameters over their number, and what it was computed by.
+    """Minus the logarithm of the density of values and parameters over the number of values.
 
-    gradient: over noise, constant and parameters (2 + p,). cholesky, weights: as of `Posterior`.
+    gradient: over noise, constant and parameters (2 + p,). cholesky, weights: see `Posterior`.
     """
 
     value: float
@@ -251,15 +251,15 @@ def search_locally(
     avoid: np.ndarray,
     restarts: int,
 ) -> np.ndarray:
-    """Climb to the best neighbor until none is better, from the best of drawn points; return the best end (d,).
+    """Hill-climb to the best neighbors from the best of the drawn points; return the best local optimum (d,).
 
     score: of points (m, d), to be maximized.
     choices: values of each variable.
     drawn: points (m, d).
-    avoid: points (n, d) that are neither passed through nor returned.
-    restarts: how many of the drawn points are climbed from.
+    avoid: points (n, d) that are neither visited nor returned.
+    restarts: number of drawn points from which a local search starts.
 
-    Raises ValueError where all drawn points are to be avoided.
+    Raises ValueError if all drawn points are to be avoided.
     """
     starts = np.unique(drawn, axis=0)
     starts = starts[~(starts[:, None] == avoid).all(axis=2).any(axis=1)]
@@ -286,7 +286,7 @@ def search_locally(
 
 
 def _mark_excluded(x: np.ndarray, avoid: np.ndarray, variables: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Tell which neighbors (m, choices) of points (m, d) are the point itself, or one of those to be avoided."""
+    """Return which neighbors (m, choices) of points (m, d) are the point itself or a point to be avoided."""
     excluded = x[:, variables] == values
     differs = x[:, None] != avoid
     points, others = np.nonzero(differs.sum(axis=2) == 1)

@@ -14,7 +14,7 @@ from benchmarks.peers.tasks import Point, Task
 RESTARTS, DRAWN = 20, 4_096  # of its discrete local search, by its defaults
 RESTARTS_OF_NUMBERS, DRAWN_OF_NUMBERS = 10, 512
 
-Suggest = Callable[[Coder, np.ndarray, np.ndarray, int], np.ndarray]  # of points, what is maximized, and restarts
+Suggest = Callable[[Coder, np.ndarray, np.ndarray, int], np.ndarray]  # of points, values to maximize, and restarts
 
 
 def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
@@ -23,9 +23,9 @@ def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def fast_botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Suggest points by BoTorch's GP, log EI and discrete local search as `botorch_fast` has them, in arrays.
+    """Suggest points by BoTorch's GP, log EI and discrete local search, as `botorch_fast` implements them.
 
-    The space has orders and bits alone, or categories alone.
+    The space has only orders and bits, or only categories.
     """
     return _search(_suggest_fast, task, initial, seed)
 
@@ -42,7 +42,7 @@ def _search(suggest: Suggest, task: Task, initial: Sequence[Point], seed: int) -
         xs.append(coder.encode(point))
         values.append((yield point))
     while True:
-        left = (task.space.n_points - len(xs)) // 4  # small spaces have not so many points to climb from
+        left = (task.space.n_points - len(xs)) // 4  # small spaces have too few points for more restarts
         found = suggest(coder, np.array(xs), -np.array(values, dtype=np.float64), int(min(RESTARTS, max(1, left))))
         point = coder.decode(found)
         xs.append(coder.encode(point))
@@ -57,15 +57,15 @@ def _suggest(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int) -> 
     from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
     from gpytorch.mlls import ExactMarginalLogLikelihood
 
-    told, ys = torch.tensor(x), torch.tensor(values)[:, None]
-    model = MixedSingleTaskGP(told, ys, cat_dims=list(coder.categories)) if coder.categories else SingleTaskGP(told, ys)
+    xs, ys = torch.tensor(x), torch.tensor(values)[:, None]
+    model = MixedSingleTaskGP(xs, ys, cat_dims=list(coder.categories)) if coder.categories else SingleTaskGP(xs, ys)
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
     score = LogExpectedImprovement(model, best_f=ys.max())
     bounds = torch.tensor(coder.bounds, dtype=torch.double).T
     if choices := coder.list_choices():
         lists = [torch.tensor(own) for own in choices]
         found, _ = optimize_acqf_discrete_local_search(
-            score, q=1, discrete_choices=lists, num_restarts=restarts, raw_samples=DRAWN, X_avoid=told
+            score, q=1, discrete_choices=lists, num_restarts=restarts, raw_samples=DRAWN, X_avoid=xs
         )
     elif coder.categories or coder.orders:
         categories = {i: list(range(n)) for i, n in coder.categories.items()}
@@ -96,7 +96,7 @@ def _suggest_fast(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int
 
 
 def draw_points(choices: Sequence[np.ndarray], n: int) -> np.ndarray:
-    """Draw points (n, d) as BoTorch's discrete local search does, by the state of torch.
+    """Draw points (n, d) as BoTorch's discrete local search does, from torch's global generator.
 
     choices: values of each variable.
     """

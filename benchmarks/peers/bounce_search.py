@@ -1,7 +1,7 @@
 """Bounce (Papenmeier et al. 2023) as a search: embeddings that grow, and a trust region in each.
 
-It draws five initial points of its own, which lie in its first embedding, so that it cannot begin with those of the
-other searches. Orders are numbers to it, rounded to the nearest choice. Its settings are those of its `default.gin`.
+It draws five initial points of its own, which lie in its first embedding, so it cannot start with the initial points of
+the other searches. Orders are represented as numbers, rounded to the nearest choice. Its settings are in `default.gin`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _is_bit(variable: Any) -> bool:
 
 
 def _decode(variables: Sequence[tuple[str, Any]], vector: np.ndarray) -> dict[str, Any]:
-    """Return the point of a vector, in which a category has a place for each choice."""
+    """Return the point of a vector, in which a category has an entry for each choice."""
     point, place = {}, 0
     for name, variable in variables:
         width = 1 if _is_bit(variable) or _is_number(variable) else variable.size

@@ -1,7 +1,7 @@
 """CatCMA with Margin (Hamano et al. 2025) as a search: evolution of a normal distribution and of categorical ones.
 
-It draws populations of its own, so that it cannot begin with the initial points of the other searches. Bits and
-categories are categories to it, orders are integers, as its documentation advises.
+It draws its own populations, so it cannot start with the initial points of the other searches. Bits and categories are
+represented as categories, orders as integers, as its documentation advises.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from benchmarks.peers.searches import Point, Steps, Task, list_unconditional, ra
 
 
 def catcma(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by CatCMA with its defaults, begun anew where it says that it has converged.
+    """Search by CatCMA with its defaults, restarted when it reports convergence.
 
     task: without conditions.
-    initial: not used, since it draws its own.
-    seed: of its first run; the later ones have those that follow.
+    initial: not used, because it draws its own points.
+    seed: of its first run; the seed of each later run is larger by 1,000.
     """
     del initial
     import cmaes
@@ -27,15 +27,15 @@ def catcma(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     for run in count():
         search = cmaes.CatCMAwM(**own.spaces, seed=seed + 1_000 * run)
         while not search.should_stop():
-            told = []
+            observed = []
             for _ in range(search.population_size):
                 found = search.ask()
-                told.append((found, (yield own.decode(found))))
-            search.tell(told)
+                observed.append((found, (yield own.decode(found))))
+            search.tell(observed)
 
 
 class _Places:
-    """Where each variable stands in a solution of CatCMA: among its numbers, its integers or its categories.
+    """The place of each variable in a solution of CatCMA: among its numbers, its integers or its categories.
 
     spaces: of CatCMA, by the names of its arguments.
     """

@@ -1,4 +1,4 @@
-"""What is compared where: families of problems, marks, and the verdicts on all searches."""
+"""The comparisons: families of problems, marks, and the verdicts on all searches."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ PRIOR_MARKS = (20, 100, 200)
 PANELS = {"numbers": ("numbers",), "numbers and categories": ("mixed",), "conditions": ("conditional",)} | {
     "choices alone": CHOICES
 }
-HEADLINE = "headline"  # the name of its picture
+HEADLINE = "headline"  # the name of the picture
 MOST_TRIALS = 100  # of the headline
 
 
 class Results(NamedTuple):
-    """The runs, and what they say.
+    """The runs and the verdicts.
 
-    runs: all of them.
-    whole: those that were not cut, as of `index_runs`.
-    rows: the searches beside `auto`, by family.
+    runs: all runs.
+    whole: the runs that were not cut, as `index_runs` returns them.
+    rows: the comparisons of searches with `auto`, by family.
     """
 
     runs: Mapping[Run, Found]
@@ -50,7 +50,7 @@ class Results(NamedTuple):
 def judge_runs(runs: Mapping[Run, Found]) -> Results:
     """Compare all searches with `auto`.
 
-    runs: what each found, or why it is missing.
+    runs: the results of each run, or why it is missing.
     """
     index = index_runs(runs)
     return Results(runs, index, [_judge_family(index, groups) for groups in FAMILIES])
@@ -68,7 +68,7 @@ def name_picture(group: str, problem: str) -> str:
 def list_figures(index: Index) -> dict[str, tuple[str, list[str]]]:
     """Return the problem and the searches of each figure, by its name.
 
-    Variants are tables alone, and so are problems whose runs end with the initial points.
+    Variants have only tables, and so have problems whose runs end with the initial points.
 
     index: of the runs.
     """
@@ -82,7 +82,7 @@ def list_figures(index: Index) -> dict[str, tuple[str, list[str]]]:
 
 
 def find_last_trial(index: Index) -> int:
-    """Return the last trial of the headline, `MOST_TRIALS` or that of the longest run.
+    """Return the last trial of the headline, at most `MOST_TRIALS` and the length of the longest run.
 
     index: of the runs.
     """
@@ -90,7 +90,7 @@ def find_last_trial(index: Index) -> int:
 
 
 def list_panels(index: Index) -> dict[str, list[str]]:
-    """Return the problems of each panel of the headline, by its title: those on which `auto` has enough seeds.
+    """Return the problems of each panel of the headline by its title: `auto` and random search have enough seeds.
 
     index: of the runs.
     """
@@ -129,7 +129,7 @@ def list_problems(index: Index, group: str) -> list[str]:
 
 
 def list_marks(index: Index, group: str, problem: str | None = None) -> list[int]:
-    """List the trials after which searches are compared, those that some run on the problem has, or on any."""
+    """List the trials after which searches are compared, as far as some run on the problem, or on any, has them."""
     lengths = [
         found["evaluated"] for (name, _), own in index.items() if problem in (None, name) for found in own.values()
     ]

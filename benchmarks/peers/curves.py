@@ -16,10 +16,10 @@ PRECISION = 1e-5  # of the seconds in the file
 
 
 class Curve(NamedTuple):
-    """Mean best values of a search, which are infinite before all its runs have one.
+    """Mean best values of a search, which are infinite until all its runs have a value.
 
     x: trials, or CPU seconds (k,).
-    mean: over the seeds (k,).
+    mean: mean over the seeds (k,).
     """
 
     x: np.ndarray
@@ -30,8 +30,8 @@ def read_best(found: Found, at: np.ndarray, positions: Sequence[float] | None = 
     """Return the best value of a run at some positions (k,); infinite before its first value.
 
     found: the run.
-    at: positions that are asked for (k,).
-    positions: of its improvements, one each; None for their trials.
+    at: positions at which the best value is returned (k,).
+    positions: the position of each improvement of the run; None for their trials.
     """
     places = [n for n, _ in found["improvements"]] if positions is None else positions
     values = np.array([np.inf, *(value for _, value in found["improvements"])])
@@ -39,9 +39,9 @@ def read_best(found: Found, at: np.ndarray, positions: Sequence[float] | None = 
 
 
 def list_seconds(found: Found) -> list[float]:
-    """Return the CPU seconds that a run had spent on suggestions at each improvement, from the initial points on.
+    """Return the CPU seconds that a run had spent on suggestions after the initial points, at each improvement.
 
-    found: the run; where it has no seconds of its improvements, each suggestion counts as its mean.
+    found: the run; if it has no seconds of its improvements, each suggestion takes the mean seconds.
     """
     if "improvement_seconds" in found:
         return found["improvement_seconds"]
@@ -51,7 +51,7 @@ def list_seconds(found: Found) -> list[float]:
 def space_trials(last: float) -> np.ndarray:
     """Return whole numbers of trials from the initial points to the last, evenly spaced on a logarithmic axis.
 
-    last: of the trials.
+    last: the last trial.
     """
     return np.unique(np.round(np.geomspace(N_INITIAL, last, N_POINTS)))
 
@@ -60,7 +60,7 @@ def curve_by_trials(runs: Mapping[int, Found], base: Mapping[int, Found]) -> Cur
     """Return the curve of a search from its initial points to the last trial that all its runs have.
 
     runs: by seed, at least one.
-    base: the runs of `auto`, as for `average_values`; where they have other seeds, they have the last trial, too.
+    base: the runs of `auto`, see `average_values`; if their seeds differ, they also limit the last trial.
     """
     every = [*runs.values()] if runs.keys() == base.keys() else [*runs.values(), *base.values()]
     at = space_trials(max(min(found["evaluated"] for found in every), N_INITIAL + 1))
@@ -71,11 +71,11 @@ def curve_by_trials(runs: Mapping[int, Found], base: Mapping[int, Found]) -> Cur
 def curve_by_seconds(runs: Mapping[int, Found], base: Mapping[int, Found]) -> Curve:
     """Return the curve of a search from its first suggestion after the initial points to the end of its longest run.
 
-    Each run is moved by as much as after the trials that it has at that time, so that a search ends where its curve
-    against trials ends.
+    Each run is shifted by the shift for the number of trials that it has at that time, so that a search ends at the
+    value at which its curve against trials ends.
 
     runs: by seed, at least one.
-    base: the runs of `auto`, as for `average_values`.
+    base: the runs of `auto`, see `average_values`.
     """
     first = max(float(np.mean([found["seconds"] for found in runs.values()])), PRECISION)
     at = np.geomspace(first, max(*map(find_end, runs.values()), 2.0 * first), N_POINTS)
@@ -90,7 +90,7 @@ def find_end(found: Found) -> float:
 
 
 def count_trials(found: Found, at: np.ndarray) -> np.ndarray:
-    """Return the trials that a run has had at some CPU seconds (k,), also parts of them, evenly between improvements.
+    """Return the trials that a run has had at some CPU seconds (k,), interpolated linearly between improvements.
 
     found: the run.
     at: CPU seconds of suggestions after the initial points (k,).
@@ -104,23 +104,23 @@ def count_trials(found: Found, at: np.ndarray) -> np.ndarray:
 def average_values(
     values: Mapping[int, np.ndarray], trials: Mapping[int, np.ndarray], base: Mapping[int, Found]
 ) -> np.ndarray:
-    """Return the mean over the seeds of a search (k,), as if it had those of `auto`.
+    """Return the mean over the seeds of a search (k,), as if it had the seeds of `auto`.
 
-    Where the seeds differ, the mean is that of `auto` over all its seeds plus the mean difference of the two searches
-    over the seeds of this one. So two curves differ by what the paired tables say, however hard their instances are.
+    If the seeds differ, the mean is the mean of `auto` over all its seeds plus the mean difference of the two searches
+    over the seeds of this search. So two curves differ as in the paired tables, however hard their instances are.
 
     values: of the search by seed (k,), at least one.
     trials: after which a seed has these values (k,).
-    base: the runs of `auto`, which have all seeds of the search; empty where there are none, and nothing is paired.
+    base: the runs of `auto`, which have all seeds of the search; if empty, nothing is paired.
     """
     if not base or values.keys() == base.keys():
         return np.mean(list(values.values()), axis=0)
-    mean = np.mean([value + _find_move(base, seed, trials[seed]) for seed, value in values.items()], axis=0)
+    mean = np.mean([value + _compute_shift(base, seed, trials[seed]) for seed, value in values.items()], axis=0)
     return np.where(np.isfinite(mean), mean, np.inf)
 
 
-def _find_move(base: Mapping[int, Found], seed: int, trials: np.ndarray) -> np.ndarray:
-    """Return the mean of `auto` over all its seeds minus its value on one of them (k,)."""
+def _compute_shift(base: Mapping[int, Found], seed: int, trials: np.ndarray) -> np.ndarray:
+    """Return the mean of `auto` over all its seeds minus its value on one seed (k,)."""
     at = np.minimum(trials, min(found["evaluated"] for found in base.values()))
     return _subtract(np.mean([read_best(found, at) for found in base.values()], axis=0), read_best(base[seed], at))
 
@@ -128,12 +128,12 @@ def _find_move(base: Mapping[int, Found], seed: int, trials: np.ndarray) -> np.n
 def find_errors(runs: Mapping[str, Mapping[int, Found]], search: str, at: np.ndarray) -> np.ndarray:
     """Return the standard error of a search's mean best value without what all searches share on a seed (k,).
 
-    From each value the mean over searches of their deviations on that seed is subtracted, and the error is scaled by
-    sqrt(m / (m - 1)) for m searches (Morey 2008, within-subject intervals). Where there is one search, nothing is
-    subtracted. The error is 0 where there is one seed, or a value is infinite.
+    The mean over searches of their deviations on that seed is subtracted from each value, and the error is scaled by
+    sqrt(m / (m - 1)) for m searches (Morey 2008, within-subject intervals). If there is only one search, nothing is
+    subtracted. The error is 0 if there is only one seed, or if a value is infinite.
 
-    runs: by search and seed; where `auto` is among them, it has the seeds of all others.
-    search: one of them.
+    runs: by search and seed; if `auto` is among the searches, it has the seeds of all others.
+    search: one of the searches.
     at: trials (k,).
     """
     deviations: dict[int, list[np.ndarray]] = {}
@@ -147,23 +147,23 @@ def find_errors(runs: Mapping[str, Mapping[int, Found]], search: str, at: np.nda
         return np.zeros(len(at))
     shared = {seed: np.mean(deviations[seed], axis=0) if m > 1 else np.zeros(len(at)) for seed in own}
     kept = [_subtract(read_best(found, at), shared[seed]) for seed, found in own.items()]
-    with np.errstate(invalid="ignore"):  # infinities have no spread
+    with np.errstate(invalid="ignore"):  # infinite values have no standard deviation
         error = np.std(kept, axis=0, ddof=1) * (m / max(m - 1, 1) / len(kept)) ** 0.5
     return np.where(np.isfinite(error), error, 0.0)
 
 
 def _subtract(value: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore"):  # of infinities, the difference is NaN
+    with np.errstate(invalid="ignore"):  # the difference of infinities is NaN
         return value - mean
 
 
 def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.ndarray | None:
-    """Return what a search has still to gain on a problem, as a share of what there was after the initial points (k,).
+    """Return the gap that a search leaves on a problem, as a share of the gap after the initial points (k,).
 
-    The gap is the mean best value minus the mean of the lowest values known of the same instances, divided by that of
-    random search after the initial points. All searches share the instances: where a search has fewer than `auto`, its
-    mean is that of `average_values`. Seeds whose initial points all failed have no such gap, and are left out. None
-    where fewer than `LEAST_SEEDS` seeds have the search to the end, `auto` to the end and random search.
+    The gap is the mean best value minus the mean of the lowest values known of the same instances, divided by the gap
+    of random search after the initial points. All searches share the instances: if a search has fewer than `auto`, its
+    mean is from `average_values`. Seeds whose initial points all failed have no gap, and are left out. Return None if
+    fewer than `LEAST_SEEDS` seeds have complete runs of the search and of `auto`, and a run of random search.
 
     index: of the runs.
     problem, search: names.
@@ -183,7 +183,7 @@ def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.nda
 
 
 def average_gaps(index: Index, problems: Sequence[str], search: str, at: np.ndarray) -> np.ndarray | None:
-    """Return the mean of a search's gaps over problems (k,), None where a problem has too few seeds with a value.
+    """Return the mean of a search's gaps over problems (k,); None if a problem has too few seeds with a value.
 
     index: of the runs.
     problems: names, at least one.

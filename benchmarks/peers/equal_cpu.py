@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers.equal_cpu [--seeds 3] [--problems NAME,...]
 
-CPU time is that of all suggestions of `auto`; the others search until theirs have taken as long. Differences are to
-`auto`, paired by seed, with 95% intervals of Student's t; positive ones are gains of `auto`.
+CPU time is the time of all suggestions of `auto`; the others search until their suggestions have taken as long.
+Differences to `auto` are paired by seed, with 95% intervals of Student's t; positive differences are gains of `auto`.
 """
 
 from __future__ import annotations

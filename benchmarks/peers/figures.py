@@ -20,7 +20,7 @@ from benchmarks.peers.run import N_INITIAL
 from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Found, Index
 
 STYLE: Any = {"font.size": 9, "svg.hashsalt": "bostruct", "svg.fonttype": "none", "path.simplify": False}
-COLORS = {  # told apart by color-blind readers; methods of this package but auto are dashed
+COLORS = {  # that color-blind readers distinguish; methods of this package except auto are dashed
     "auto": "#0072B2",
     "Optuna TPE": "#D55E00",
     "Optuna GP": "#E69F00",
@@ -55,11 +55,11 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "opposite prior": "#CC79A7",
 }
 DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing", "tpe", "auto before")
-MOST_CURVES = 7  # of a panel; more cannot be told apart
+MOST_CURVES = 7  # of a panel; readers cannot distinguish more
 LEAST_GAP = 1e-6  # that a logarithmic axis shows
 LEAST_DECADE = 5.0  # the ratio of values from which an axis is logarithmic
-BESIDE: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend
-EARLY = 20  # trials; worse values are above the axis
+RIGHT: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend
+EARLY = 20  # trials; values worse than at this trial lie above the axis
 LOST = "hypervolume lost"  # the measure of runs of several objectives
 
 
@@ -67,14 +67,14 @@ LOST = "hypervolume lost"  # the measure of runs of several objectives
 def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     """Draw the mean best values on a problem against trials and against CPU seconds, side by side.
 
-    Of several objectives, the values are the hypervolume that is lost.
+    If a problem has several objectives, the values are the hypervolume that is lost.
 
-    Curves are of the seeds that `auto` has, too. Where these are not all of its seeds, the curve is its mean plus the
-    mean paired difference, as of `average_values`, so that instances that are easy for all do not look like a gain.
+    A curve uses the seeds that `auto` has, too. If `auto` has more seeds, the curve is the mean of `auto` plus the
+    mean paired difference, see `average_values`, so that instances that are easy for all do not look like a gain.
 
     index: of the runs.
     problem: its name.
-    searches: names, of which those that share `LEAST_SEEDS` seeds with `auto`, or all of its seeds, may be drawn:
+    searches: names. Searches that share `LEAST_SEEDS` seeds with `auto`, or all of its seeds, may be drawn:
         `thin` chooses among them.
     """
     runs = _list_runs(index, problem, searches)
@@ -98,7 +98,7 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     right.xaxis.set_major_locator(LogLocator(10, numticks=12))
     right.xaxis.set_minor_locator(NullLocator())
     left.set_ylabel("mean best − optimum" if problem in OPTIMA else f"mean {_name_values(problem, runs)}")
-    _put_legend(right, {name: f"{name} ({_tell_seeds(runs[name], base)})" for name in order}, BESIDE)
+    _put_legend(right, {name: f"{name} ({_format_seeds(runs[name], base)})" for name in order}, RIGHT)
     return figure
 
 
@@ -114,7 +114,7 @@ def thin(ends: Mapping[str, float]) -> list[str]:
 
 
 def _list_runs(index: Index, problem: str, searches: Sequence[str]) -> dict[str, dict[int, Found]]:
-    """List the runs that are drawn, by search and seed: of the seeds that `auto` has, too, unless it has no runs."""
+    """List the runs to draw, by search and seed: the seeds that `auto` has, too, or all seeds if `auto` has no runs."""
     base = index.get((problem, OURS), {})
     runs = {
         name: {seed: found for seed, found in index.get((problem, name), {}).items() if seed in base or not base}
@@ -123,23 +123,23 @@ def _list_runs(index: Index, problem: str, searches: Sequence[str]) -> dict[str,
     return {name: own for name, own in runs.items() if len(own) >= max(min(LEAST_SEEDS, len(base)), 1)}
 
 
-def _tell_seeds(own: Mapping[int, Found], base: Mapping[int, Found]) -> str:
-    """Return the number of seeds, and how many `auto` has where these are more."""
+def _format_seeds(own: Mapping[int, Found], base: Mapping[int, Found]) -> str:
+    """Return the number of seeds, and the number of seeds of `auto` if it is larger."""
     return f"{len(own)} of {len(base)}" if len(own) < len(base) else str(len(own))
 
 
 def _subtract_optimum(curve: Curve, optimum: float | None) -> Curve:
-    """Return a curve less the optimum where one is known; values below it, which pairs may give, become infinite."""
+    """Subtract the optimum from a curve if it is known; values below it, which pairs may give, become infinite."""
     return curve if optimum is None else curve._replace(mean=_hide_negative(curve.mean - optimum))
 
 
 def _hide_negative(gaps: np.ndarray) -> np.ndarray:
-    """Return gaps without those below 0, which a mean may have by its pairs alone, and no logarithmic axis shows."""
+    """Replace gaps below 0, which only paired means may have and a logarithmic axis cannot show, by infinity."""
     return np.where(gaps < -LEAST_GAP, np.inf, gaps)
 
 
 def _name_values(problem: str, runs: Mapping[str, Mapping[int, Found]]) -> str:
-    """Return the name of the values of runs: the best one so far, or what of the volume of a front is lost."""
+    """Return the name of the values of runs: the best value so far, or the hypervolume that is lost."""
     measures = {name for own in runs.values() for found in own.values() for name in found.get("measures", ())}
     return LOST if LOST in measures else f"best {VALUES.get(problem, 'value')}"
 
@@ -150,13 +150,13 @@ def draw_headline(index: Index, panels: Mapping[str, Sequence[str]], searches: S
 
     index: of the runs.
     panels: problems by title, at least one.
-    searches: names, of which those that have enough seeds on every problem of a panel are drawn there.
-    trials: the last one.
+    searches: names. A search is drawn in a panel if it has enough seeds on every problem of the panel.
+    trials: the last trial on the axis.
     """
-    figure, rooms = _make_panels(2.6 * len(panels), 2.8, len(panels))
+    figure, all_axes = _make_panels(2.6 * len(panels), 2.8, len(panels))
     at = space_trials(trials)
     shown: set[str] = set()
-    for axes, (title, problems) in zip(rooms, panels.items(), strict=True):
+    for axes, (title, problems) in zip(all_axes, panels.items(), strict=True):
         averages = {name: average_gaps(index, problems, name, at) for name in searches}
         gaps = {name: found for name, found in averages.items() if found is not None}
         for name in sorted(thin({name: float(found[-1]) for name, found in gaps.items()}), key=list(gaps).index):
@@ -164,15 +164,15 @@ def draw_headline(index: Index, panels: Mapping[str, Sequence[str]], searches: S
             shown.add(name)
         axes.set_title(f"{title} ({len(problems)})", fontsize=9.5)
         _set_trials(axes, float(trials))
-    rooms[0].set(yscale="log", ylabel="gap left, share of the start")
-    _set_log_values(rooms[0], (1.0, 2.0, 5.0))
+    all_axes[0].set(yscale="log", ylabel="gap left, share of the start")
+    _set_log_values(all_axes[0], (1.0, 2.0, 5.0))
     place: Any = {
         "loc": "upper center",
         "bbox_to_anchor": (0.5, -0.02),
         "ncols": 6,
         "bbox_transform": figure.transFigure,
     }
-    _put_legend(rooms[0], {name: name for name in COLORS if name in shown}, place)
+    _put_legend(all_axes[0], {name: name for name in COLORS if name in shown}, place)
     return figure
 
 
@@ -181,7 +181,7 @@ def save_figure(figure: Figure, file: Path) -> None:
     """Write a figure as a compact SVG file without a date.
 
     figure: drawn by this module.
-    file: to write; its folder is made.
+    file: to write; its folder is created.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, bbox_inches="tight", facecolor="white", metadata={"Date": None})
@@ -189,7 +189,7 @@ def save_figure(figure: Figure, file: Path) -> None:
 
 
 def shorten(svg: str) -> str:
-    """Return an SVG without what a reader does not see, its coordinates rounded to a tenth of a point.
+    """Return an SVG without its invisible parts, with coordinates rounded to a tenth of a point.
 
     svg: as matplotlib writes it.
     """
@@ -201,7 +201,7 @@ def shorten(svg: str) -> str:
 
 
 def _join(path: str) -> str:
-    """Return a path on one line; a point after another one needs no L."""
+    """Return a path on one line; a point that follows a point needs no L."""
     words = path.split()
     kept = [word for i, word in enumerate(words) if word != "L" or words[max(i - 3, 0)] not in ("M", "L")]
     return " ".join(kept)
@@ -226,7 +226,7 @@ def _line(name: str) -> dict[str, Any]:
 
 
 def _draw_band(axes: Axes, name: str, curve: Curve, error: np.ndarray, is_gap: bool) -> None:
-    """Draw the error of a curve; not where it reaches the optimum, which a logarithmic axis has no place for."""
+    """Draw the error band of a curve, except where it reaches the optimum, which a logarithmic axis cannot show."""
     if error.any():
         color, alpha = COLORS.get(name, "#8C8C8C"), 0.18 if name == OURS else 0.1
         low, high = curve.mean - error, curve.mean + error
@@ -235,7 +235,7 @@ def _draw_band(axes: Axes, name: str, curve: Curve, error: np.ndarray, is_gap: b
 
 
 def _set_values(axes: Axes, bands: Sequence[tuple[Curve, np.ndarray]], is_gap: bool) -> None:
-    """Scale the values so that the end of the race is seen: from the best one to the worst after a few trials."""
+    """Scale the values so that the last trials are visible: from the best value to the worst after a few trials."""
     lowest = min(float(np.min(curve.mean)) for curve, _ in bands)
     early = [float(np.interp(EARLY, curve.x, curve.mean + error)) for curve, error in bands]
     highest = max(filter(math.isfinite, early), default=math.inf)
@@ -244,14 +244,14 @@ def _set_values(axes: Axes, bands: Sequence[tuple[Curve, np.ndarray]], is_gap: b
         _set_log_values(axes, (1.0, 2.0, 5.0) if highest < 100.0 * lowest else (1.0,))
         return
     lowest = min(float(np.min(curve.mean - error)) for curve, error in bands)
-    room = 0.05 * (highest - lowest) or 1.0
+    margin = 0.05 * (highest - lowest) or 1.0
     if math.isfinite(highest):
-        axes.set_ylim(lowest - room, highest + room)
+        axes.set_ylim(lowest - margin, highest + margin)
     axes.yaxis.set_major_locator(MaxNLocator(6))
 
 
 def _set_log_values(axes: Axes, steps: tuple[float, ...]) -> None:
-    """Mark the steps of each decade, as plain numbers where there are several."""
+    """Mark the steps of each decade, as plain numbers if there are several."""
     axes.yaxis.set_major_locator(LogLocator(10, subs=steps, numticks=8 * len(steps)))
     axes.yaxis.set_minor_locator(NullLocator())
     if len(steps) > 1:
@@ -266,6 +266,6 @@ def _set_trials(axes: Axes, last: float) -> None:
 
 
 def _put_legend(axes: Axes, labels: Mapping[str, str], place: dict[str, Any]) -> None:
-    """Put one legend for all panels, in the order of the labels, which names of searches have."""
+    """Put one legend for all panels, in the order of the labels, which are given by the name of the search."""
     lines = {line.get_label(): line for own in axes.figure.axes for line in own.get_lines()}
     axes.legend([lines[name] for name in labels], list(labels.values()), frameon=False, handlelength=2.6, **place)

@@ -1,7 +1,7 @@
 """Nevergrad's NGOpt, HEBO, Ax and Casmopolitan as searches, with the defaults of their packages.
 
-They begin with the initial points of the other searches and have no conditions. Orders and bits are ordered choices to
-Nevergrad and Ax; orders are integers to HEBO and Casmopolitan.
+They start with the initial points of the other searches and have no conditions. Orders and bits are ordered choices for
+Nevergrad and Ax; orders are integers for HEBO and Casmopolitan.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BUDGET = 100  # evaluations for which NGOpt chooses its algorithm
 
 
 def ngopt(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by NGOpt of Nevergrad, planned for 100 evaluations; more are asked for as it goes on."""
+    """Search by NGOpt of Nevergrad, planned for 100 evaluations, also if a run takes more."""
     import nevergrad as ng
 
     warnings.simplefilter("ignore")
@@ -41,7 +41,7 @@ def _to_nevergrad(ng: Any, variable: Any) -> Any:
 
 
 def hebo(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by HEBO (Cowen-Rivers et al. 2022), which asks its model after the initial points."""
+    """Search by HEBO (Cowen-Rivers et al. 2022), which uses its model after the initial points."""
     import pandas
     import torch
     from hebo.design_space.design_space import DesignSpace
@@ -61,7 +61,7 @@ def hebo(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def _seed_all(torch: Any, seed: int) -> None:
-    """Seed all that a peer draws from, and keep torch to one thread."""
+    """Seed all global random generators of a peer, and limit torch to one thread."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -89,7 +89,7 @@ def _choice_at(variable: Any, value: Any) -> Any:
 
 
 def ax(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by the default of Ax's client, which asks its model after the initial points."""
+    """Search by the default of Ax's client, which uses its model after the initial points."""
     import logging
 
     import torch
@@ -127,7 +127,7 @@ def _to_ax(number: Any, choice: Any, name: str, variable: Any) -> Any:
 
 
 def casmopolitan(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by Casmopolitan (Wan et al. 2021) as MCBO builds it, which asks its model after the initial points."""
+    """Search by Casmopolitan (Wan et al. 2021) as MCBO builds it, which uses its model after the initial points."""
     import pandas
     import torch
     from mcbo.optimizers.bo_builder import BoBuilder

@@ -41,9 +41,9 @@ GENERATED: dict[str, Callable[[int], Task]] = {
 TableMaker = Callable[[int, Path], Task]
 KERNELS = tuple(name for name in MEASURED if name.startswith("kernel"))
 REACTIONS = tuple(name for name in MEASURED if name.startswith("reaction"))
-WITH_PREDICATES = (*KERNELS, *REACTIONS)  # whose code cannot be handed to another package
+WITH_PREDICATES = (*KERNELS, *REACTIONS)  # whose code cannot be passed to another package
 FCNETS: dict[str, TableMaker] = {f"fc-net {name}": partial(tables.fcnet_task, name) for name in FCNET_DATA_SETS}
-VALUES = dict.fromkeys(FCNETS, "log10 validation error")  # what the value of a problem is, where its figure has to say
+VALUES = dict.fromkeys(FCNETS, "log10 validation error")  # names of values on the axes of figures
 TRAINED: dict[str, TableMaker] = {"hpobench mlp": tables.hpobench, **FCNETS}
 TABLES: dict[str, TableMaker] = {**TRAINED, **MEASURED}
 PROBLEMS = (*GENERATED, *TABLES)
@@ -77,7 +77,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
 }
 WITH_PEERS = tuple(group for group in GROUPS if group not in ("transfer", "variants", "large"))
-MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
+MIXED = ("numbers", "mixed", "conditional", "transfer")  # the groups that `python -m benchmarks.mixed` compares
 CHOICES = ("bits", "orders", "measured")  # groups without numbers
 ON_ALL: dict[str, Search] = {
     **OWN,
@@ -99,9 +99,9 @@ ON_KERNELS: dict[str, Search] = {
 }
 OF_PEERS = tuple(name for name in ON_ALL | ON_KERNELS if name not in OWN and name != BEFORE)
 ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | ON_KERNELS | PRIORS | VARIANTS
-# Of problems without numbers: the package takes minutes a run, and `BoTorch fast` has its model and its search.
+# Problems without numbers: the package takes minutes per run, and `BoTorch fast` has the same model and search.
 WITH_BOTORCH = {"max-3-sat 60/300", "contamination", "nk 30x5"}
-# Of bits, with at most 3,000 monomials of two of them.
+# Problems on bits, with at most 3,000 monomials of degree two.
 WITH_BOCS = {
     "max-3-sat 60/300",
     "max-cut 28",
@@ -121,7 +121,7 @@ def make_task(problem: str, seed: int, data: Path | None) -> Task:
     seed: of the instance, from 0.
     data: the folder of the tables; None for none.
 
-    Raises ValueError where a problem is a table and there is no folder, or the file is damaged; OSError where it is
+    Raises ValueError if a problem is a table and there is no folder, or if the file is damaged; OSError if the file is
     missing.
     """
     if problem in GENERATED:

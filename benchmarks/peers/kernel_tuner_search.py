@@ -1,7 +1,7 @@
-"""Strategies of Kernel Tuner (van Werkhoven 2019) as searches, which know the conditions of a kernel.
+"""Strategies of Kernel Tuner (van Werkhoven 2019) as searches that respect the conditions of a kernel.
 
-They draw points of their own, so that they cannot begin with the initial points of the other searches. A configuration
-that fails is an error to them, as one that does not compile is.
+They draw their own points, so they cannot start with the initial points of the other searches. They handle a failed
+configuration as an error, like a configuration that does not compile.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BUDGET = 10_000  # evaluations, more than are asked for
 
 
 def kernel_tuner(strategy: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by a strategy of Kernel Tuner with its defaults, begun anew where it ends.
+    """Search by a strategy of Kernel Tuner with its defaults, restarted when it ends.
 
     strategy: the name of its module.
-    task: whose variables are choices without conditions.
-    initial: not used, since it draws its own.
-    seed: of the generators that it draws from.
+    task: its variables are choices without conditions.
+    initial: not used, because the strategy draws its own points.
+    seed: of the global random generators.
     """
     del initial
     from kernel_tuner.interface import Options
@@ -40,8 +40,8 @@ def kernel_tuner(strategy: str, task: Task, initial: Sequence[Point], seed: int)
     names = list(choices)
     configurations = (dict(zip(names, own, strict=True)) for own in itertools.product(*choices.values()))
     allowed = [own for own in configurations if all(allows(own) for allows in task.space.constraints)]
-    listed = {"tune_params": choices, "cache": dict(enumerate(allowed))}
-    space = Searchspace(None, None, None, from_cache=listed)
+    cache = {"tune_params": choices, "cache": dict(enumerate(allowed))}
+    space = Searchspace(None, None, None, from_cache=cache)
     tune = import_module(f"kernel_tuner.strategies.{strategy}").tune
 
     def run(value_of: Callable[[Point], float]) -> None:
@@ -59,23 +59,23 @@ def kernel_tuner(strategy: str, task: Task, initial: Sequence[Point], seed: int)
 
 
 class _Runner:
-    """What a strategy calls to measure configurations; it keeps what it measured, as Kernel Tuner's cache does."""
+    """Measures configurations for a strategy and caches the results, as Kernel Tuner's cache does."""
 
     def __init__(self, names: Sequence[str], value_of: Callable[[Point], float], failed: Callable[[], Any]) -> None:
         self.names, self.value_of, self.failed = names, value_of, failed
-        self.kept: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.cache: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def add_strategy_time(self, seconds: float) -> None:
-        """Take note of the seconds that a strategy took, of which nothing is made."""
+        """Ignore the seconds that a strategy took."""
 
     def run(self, configurations: Sequence[Sequence[Any]], options: Any) -> list[dict[str, Any]]:
         """Return the result of each configuration."""
         return [self._measure(tuple(own), options) for own in configurations]
 
     def _measure(self, own: tuple[Any, ...], options: Any) -> dict[str, Any]:
-        if own not in self.kept:
+        if own not in self.cache:
             point = dict(zip(self.names, own, strict=True))
             value = self.value_of(point)
             options.budget.add_evaluations(1)
-            self.kept[own] = point | ({"__error__": self.failed()} if math.isnan(value) else {"time": value})
-        return dict(self.kept[own])
+            self.cache[own] = point | ({"__error__": self.failed()} if math.isnan(value) else {"time": value})
+        return dict(self.cache[own])

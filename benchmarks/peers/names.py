@@ -1,4 +1,4 @@
-"""Names that an option of a command lists, apart from each other by commas."""
+"""Names that an option of a command lists, separated by commas."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def split_names(
     allowed: Iterable[str],
     spellings: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """Return the names that an option lists; end the command where one of them is unknown.
+    """Return the names that an option lists; end the command if a name is unknown.
 
     parser: of the command.
-    option: its name, for the message.
+    option: name of the option, for the message.
     given: as the user wrote it.
-    allowed: the names that there are, which may have commas.
-    spellings: other ways to write some of them, which a message leaves out.
+    allowed: the known names, which may contain commas.
+    spellings: known names by other ways to write them, which messages do not list.
     """
     listed, names, rest = list(allowed), list[str](), given.split(",")
     known = {**dict(zip(listed, listed, strict=True)), **spellings}
-    while rest:  # a name may have commas: the longest one
+    while rest:  # names may contain commas: take the longest match
         end = next((end for end in range(len(rest), 0, -1) if ",".join(rest[:end]) in known), 1)
         names.append(",".join(rest[:end]))
         rest = rest[end:]
     if unknown := [name for name in names if name not in known]:
         hint = did_you_mean(unknown[0], listed)
-        told, got = (", ".join(map(repr, names)) for names in (listed, unknown))
-        parser.error(f"{option}: expected some of {told}; got {got}{hint}")
+        expected, got = (", ".join(map(repr, names)) for names in (listed, unknown))
+        parser.error(f"{option}: expected some of {expected}; got {got}{hint}")
     return [known[name] for name in names]

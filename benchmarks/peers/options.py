@@ -1,4 +1,4 @@
-"""Kinds of options of a command, and checks of them."""
+"""Types and checks of command-line options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 def integer_from(low: int) -> Callable[[str], int]:
     """Return a type of `argparse` for integers.
 
-    low: the least one that is taken.
+    low: the least accepted integer.
     """
 
     def read(text: str) -> int:
@@ -27,12 +27,12 @@ def integer_from(low: int) -> Callable[[str], int]:
 
 
 def check_writable(parser: argparse.ArgumentParser, name: str, file: Path) -> None:
-    """End the command where a file cannot be written.
+    """End the command if a file cannot be written.
 
     parser: of the command.
     name: of the argument, for the message.
-    file: new or not.
+    file: may exist.
     """
-    there = file if file.exists() else next(one for one in file.absolute().parents if one.exists())
-    if file.is_dir() or (there != file and not there.is_dir()) or not os.access(there, os.W_OK):
+    existing = file if file.exists() else next(one for one in file.absolute().parents if one.exists())
+    if file.is_dir() or (existing != file and not existing.is_dir()) or not os.access(existing, os.W_OK):
         parser.error(f"{name}: expected a file that may be written; got {file}")

@@ -1,4 +1,4 @@
-"""Problems on ordered variables and on sequences: seed s is one instance, and where its optimum lies."""
+"""Problems on ordered variables and on sequences: seed s determines the instance and its optimum."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ ACKLEY_VARIABLES, ACKLEY_LEVELS = 20, 11
 ROUGH, SMOOTH = 6.55, 1.0  # between levels: the published range of +-32.75, where the cosine misleads, and a bowl
 BOWL_VARIABLES, BOWL_LEVELS = 30, 6
 SEQUENCE, ALPHABET, MOTIFS, MOTIF_LENGTH = 15, 8, 2, 4
-BANNED = 0.1  # of the steps from a letter to another
+BANNED = 0.1  # share of the steps from a letter to another
 
 
 def ackley_levels(spacing: float, seed: int) -> Task:
-    """Make the Ackley function on 20 ordinals of 11 levels, its optimum on a random grid point.
+    """Make the Ackley function on 20 ordinals of 11 levels, with its optimum at a random grid point.
 
     spacing: between two levels.
     seed: of the optimum.
@@ -43,8 +43,8 @@ def bowl(seed: int) -> Task:
 def ehrlich(seed: int) -> Task:
     """Make an Ehrlich function (Stanton et al. 2024) of 15 letters: minus the product of the shares of two motifs.
 
-    A motif is four letters at given distances. Its share is that of its letters which are met at the best place.
-    A tenth of all steps from one letter to the next are banned. A sequence with one fails.
+    A motif is four letters at given distances. Its share is the share of its letters that match at the best position.
+    A tenth of all steps from one letter to the next are banned. A sequence with a banned step fails.
     """
     rng = np.random.default_rng([seed, 23])
     banned = _ban_steps(rng)
@@ -62,7 +62,7 @@ def ehrlich(seed: int) -> Task:
 
 
 def _ban_steps(rng: np.random.Generator) -> np.ndarray:
-    """Draw the banned steps; one from a letter to itself, or along a circle of all letters, never is."""
+    """Draw the banned steps; steps from a letter to itself and along a circle of all letters are never banned."""
     banned = rng.random((ALPHABET, ALPHABET)) < BANNED
     circle = rng.permutation(ALPHABET)
     banned[circle, np.roll(circle, 1)] = False
@@ -71,7 +71,7 @@ def _ban_steps(rng: np.random.Generator) -> np.ndarray:
 
 
 def _draw_motif(banned: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw different letters, each of which may follow the one before."""
+    """Draw different letters, each of which may follow the letter before."""
     while True:
         motif = rng.permutation(ALPHABET)[:MOTIF_LENGTH]
         if not banned[motif[:-1], motif[1:]].any():
@@ -79,13 +79,13 @@ def _draw_motif(banned: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _draw_offsets(rng: np.random.Generator) -> np.ndarray:
-    """Draw where the letters of a motif are, from its first one on; all motifs fit into a sequence side by side."""
+    """Draw the offsets of the letters of a motif from its first letter; all motifs fit into one sequence."""
     most = SEQUENCE // MOTIFS
     return np.concatenate([[0], np.sort(rng.choice(np.arange(1, most), MOTIF_LENGTH - 1, replace=False))])
 
 
 def _share(x: np.ndarray, motif: np.ndarray, places: np.ndarray) -> float:
-    """Return the share of a motif's letters that are met at its best place."""
+    """Return the share of a motif's letters that match at its best position."""
     starts = np.arange(len(x) - places[-1])
     return float(np.max(np.mean(x[starts[:, None] + places] == motif, axis=1)))
 

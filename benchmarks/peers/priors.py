@@ -1,4 +1,4 @@
-"""Searches by `auto` that begin with the trials of an earlier study, and one that begins with five points."""
+"""Searches by `auto` that start with the trials of an earlier study, and a search that starts with five points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def with_prior(relation: str, task: Task, initial: Sequence[Point], seed: int) -
     """Search by `auto` with the prior of an earlier study, which also gives its first points.
 
     relation: of the earlier task to this one, a key of `task.earlier`.
-    initial: of no use.
+    initial: not used.
     """
     del initial
     earlier = bo.minimize(task.earlier[relation], task.space, N_EARLIER, seed=seed + 500, progress=False)

@@ -1,10 +1,10 @@
-"""Write the page of the results and its figures from the file of the runs, of which nothing is repeated.
+"""Write the page of the results and its figures from the file of the runs, without repeating any run.
 
     python -m benchmarks.peers.publish [FILE [PAGE]]
 
-FILE is benchmarks/peers/results.jsonl if none is given, and its page is RESULTS.md. The page of any other FILE is
-NAME.md beside it, if no PAGE is given. The figures of a page RESULTS.md lie in docs/images/results beside it, those of
-any other NAME.md in NAME-figures. They need matplotlib: pip install '.[plot]'.
+FILE is benchmarks/peers/results.jsonl by default, and its page is RESULTS.md. The default page of any other FILE is
+NAME.md in the folder of FILE. The figures of a page RESULTS.md lie in docs/images/results in its folder; the figures of
+any other page NAME.md lie in NAME-figures. They need matplotlib: pip install '.[plot]'.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "benchmarks" / "peers" / "results.jsonl"
 PAGE = ROOT / "RESULTS.md"
 GUIDE = ROOT / "docs" / "evidence" / "peers.md"
-PICTURES = Path("docs", "images", "results")  # beside a page of the name of `PAGE`
+PICTURES = Path("docs", "images", "results")  # in the folder of a page that has the name of `PAGE`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page and the figures; returns 0, or 1 where the file has no runs or is damaged.
+    """Write the page and the figures; return 0, or 1 if the file has no runs or is damaged.
 
-    arguments: of the command; None for those of the process.
+    arguments: of the command; None for the arguments of the process.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.publish", description="the page of the results")
     parser.add_argument("file", type=Path, nargs="?", default=FILE, metavar="FILE", help="a JSON line for each run")
-    parser.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="Markdown, written anew")
+    parser.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="Markdown, overwritten")
     given = parser.parse_args(arguments)
     if not given.file.is_file():
         parser.error(f"FILE: expected a file of runs, as python -m benchmarks.peers writes them; got {given.file}")
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def check_page(parser: argparse.ArgumentParser, name: str, page: Path, file: Path) -> None:
-    """End the command where a page cannot be written, or would take the place of something else.
+    """End the command if a page cannot be written, or would overwrite something else.
 
     parser: of the command.
     name: of the argument, for the message.
@@ -69,20 +69,20 @@ def check_page(parser: argparse.ArgumentParser, name: str, page: Path, file: Pat
 
 
 def place_figures(page: Path) -> Path:
-    """Return the folder of the figures of a page, as seen from its own.
+    """Return the folder of the figures of a page, relative to the folder of the page.
 
-    page: where it will lie.
+    page: path of the page.
     """
     return PICTURES if page.name == PAGE.name else Path(f"{page.stem}-figures")
 
 
 def publish(file: Path, page: Path) -> str:
-    """Write the page and its figures, and return what was written in words.
+    """Write the page and its figures, and return a sentence on what was written.
 
     file: of the runs.
-    page: to write; its figures lie in the folder of `place_figures`, where those of other runs are removed.
+    page: to write; its figures lie in the folder that `place_figures` returns, from which other figures are removed.
 
-    Raises ValueError where the file has no whole runs or is damaged.
+    Raises ValueError if the file has no whole runs or is damaged.
     """
     text, results = make_page(file, page)
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -93,12 +93,12 @@ def publish(file: Path, page: Path) -> str:
 
 
 def make_page(file: Path, page: Path) -> tuple[str, Results]:
-    """Return the text of the page, and what it is of.
+    """Return the text of the page, and the results that it describes.
 
     file: of the runs.
-    page: where it will lie.
+    page: path of the page.
 
-    Raises ValueError where the file has no whole runs or is damaged.
+    Raises ValueError if the file has no whole runs or is damaged.
     """
     conditions, runs = read_file(file)
     results = judge_runs(runs)
@@ -110,10 +110,10 @@ def make_page(file: Path, page: Path) -> tuple[str, Results]:
 
 
 def draw_figures(results: Results, folder: Path) -> list[str]:
-    """Draw all figures as SVG files, remove other ones from the folder, and return their names.
+    """Draw all figures as SVG files, remove other SVG files from the folder, and return the names of the figures.
 
-    results: what they show.
-    folder: where they lie.
+    results: to draw.
+    folder: of the figures.
     """
     from benchmarks.peers.figures import draw_headline, draw_problem, save_figure
 

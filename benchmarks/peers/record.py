@@ -1,4 +1,4 @@
-"""The file of a comparison: a JSON line for each run, and one that says how the runs after it were taken."""
+"""The file of a comparison: a JSON line for each run, and a line on how the runs after it were taken."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
 
     file: as `append_run` and `append_conditions` write it; a line that was cut short is dropped.
 
-    Raises ValueError where a line is neither a run, or the beginning of one, nor says how runs were taken.
+    Raises ValueError if a line is neither a run, nor the beginning of a run, nor a description of how runs were taken.
     """
     _check_lines(file)
     lines = read_results(file)
@@ -62,7 +62,7 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
 
 
 def _check_lines(file: Path) -> None:
-    """Refuse a file that has other lines than JSON objects, or the beginnings of such; raises ValueError."""
+    """Raise ValueError if a file has lines other than JSON objects or beginnings of JSON objects."""
     lines = file.read_bytes().splitlines() if file.exists() else []
     for line in lines:
         is_object = line.startswith(b"{") and line.isascii()
@@ -70,41 +70,41 @@ def _check_lines(file: Path) -> None:
             raise _refuse_line(file, repr(line[:80].decode(errors="backslashreplace")))
 
 
-def _refuse_line(file: Path, told: str) -> ValueError:
-    """Return the error of a file with a line that is not of runs."""
-    return ValueError(f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told}")
+def _refuse_line(file: Path, line: str) -> ValueError:
+    """Return the error for a line of a file that does not describe runs."""
+    return ValueError(f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {line}")
 
 
 def append_run(file: Path, run: Run, found: dict[str, Any]) -> None:
-    """Add a run and what it found to a file."""
+    """Append a run and its results to a file."""
     append_result(file, run._asdict() | found)
 
 
 def append_conditions(file: Path, python: str, arguments: Sequence[str]) -> None:
-    """Add to a file how the runs that follow are taken: command, machine, date, revision and versions.
+    """Append to a file how the runs that follow are taken: command, machine, date, revision and versions.
 
     python: interpreter of the runs.
     arguments: of the command, after its name.
     """
     versions = subprocess.run([python, "-c", VERSIONS], capture_output=True, text=True, check=True)
-    told = {
+    conditions = {
         "command": format_command(arguments),
         "machine": machine(),
         "revision": read_revision("benchmarks/peers"),
         "versions": json.loads(versions.stdout),
     }
-    append_result(file, told)
+    append_result(file, conditions)
 
 
 def format_command(arguments: Sequence[str]) -> str:
-    """Return a command as anybody may repeat it: of an absolute path, the last name alone."""
+    """Return a command that can be repeated anywhere: absolute paths are replaced by their last names."""
     return shlex.join(["python", "-m", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in arguments)])
 
 
 def list_absent(runs: Mapping[Run, Mapping[str, Any]]) -> list[str]:
     """Return lines in Markdown that name the peers that were not installed and the runs that were cut.
 
-    runs: as of `read_file`.
+    runs: as `read_file` returns them.
     """
     missing = {f"{run.search}: {found['missing']}" for run, found in runs.items() if "missing" in found}
     cut = [(run.search, run.problem, run.seed, found["evaluated"]) for run, found in runs.items() if found.get("cut")]
@@ -117,7 +117,7 @@ def list_absent(runs: Mapping[Run, Mapping[str, Any]]) -> list[str]:
 def describe_conditions(conditions: Sequence[dict[str, Any]]) -> str:
     """Return in Markdown how runs were taken, by machine and versions; a command that was resumed counts once.
 
-    conditions: as of `read_file`.
+    conditions: as `read_file` returns them.
     """
     groups: dict[str, dict[str, str]] = {}
     for one in conditions:
@@ -125,6 +125,6 @@ def describe_conditions(conditions: Sequence[dict[str, Any]]) -> str:
         load = re.search(r", (load [\d.]+)", place)
         versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
         head = f"{(place.replace(load[0], '') if load else place).rstrip('.')}; {versions}."
-        told = f"- `{one['command']}`\n  Revision {one['revision']}, {day}"
-        groups.setdefault(head, {}).setdefault(told, f"{told}, {load[1]}." if load else f"{told}.")
+        line = f"- `{one['command']}`\n  Revision {one['revision']}, {day}"
+        groups.setdefault(head, {}).setdefault(line, f"{line}, {load[1]}." if load else f"{line}.")
     return "\n\n".join("\n".join([head, "", *lines.values()]) for head, lines in groups.items())

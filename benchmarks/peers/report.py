@@ -102,10 +102,10 @@ INTRODUCTION = f"""\
 def format_page(results: Results, conditions: Sequence[dict[str, Any]], guide: str, pictures: Mapping[str, str]) -> str:
     """Return the page of the results in Markdown.
 
-    results: as of `judge_runs`.
+    results: as `judge_runs` returns them.
     conditions: how the runs were taken, as `benchmarks.peers.record.read_file` returns it.
-    guide: where the page that explains the comparison lies.
-    pictures: where each figure lies, by its name.
+    guide: path of the page that explains the comparison.
+    pictures: path of each figure, by its name.
     """
     parts = [_sum_hours(results.runs), "\n".join(list_absent(results.runs)), describe_conditions(conditions)]
     record = "\n\n".join([part for part in parts if part])
@@ -120,7 +120,7 @@ def format_page(results: Results, conditions: Sequence[dict[str, Any]], guide: s
 
 
 def _name_others(runs: Mapping[Run, Found]) -> str:
-    """Write the first sentence: beside what `auto` was run, other methods of this package and packages of peers."""
+    """Write the first sentence: the other methods of this package and the packages of peers that have runs."""
     searches = {run.search for run, found in runs.items() if "missing" not in found} - {OURS}
     own = ["other methods of this package"] if searches - PEER_NAMES.keys() else []
     *first, last = [*own, *dict.fromkeys(peer for name, peer in PEER_NAMES.items() if name in searches)] or [""]
@@ -130,7 +130,7 @@ def _name_others(runs: Mapping[Run, Found]) -> str:
 def describe_difference(difference: Difference | None) -> str:
     """Return a mean difference with its 95% interval; empty for None.
 
-    difference: of a search to `auto`.
+    difference: between a search and `auto`.
     """
     if difference is None:
         return ""
@@ -139,7 +139,7 @@ def describe_difference(difference: Difference | None) -> str:
 
 
 def _round(value: float, digits: int, sign: str = "") -> str:
-    """Return a number to some digits, without an exponent where it is large."""
+    """Return a number with some significant digits, without an exponent if it is large."""
     return format(value, f"{sign},.0f" if abs(value) >= 10**digits else f"{sign}.{digits}g")
 
 
@@ -147,12 +147,12 @@ def _describe_seconds(runs: Mapping[Run, Found]) -> str:
     whole = [found for found in runs.values() if "missing" not in found and not found["cut"]]
     recorded = sum("improvement_seconds" in found for found in whole)
     rest = "" if recorded == len(whole) else " In the figures, each suggestion of the others takes its mean seconds."
-    told = f"- **Seconds**: {recorded:,} of {len(whole):,} runs recorded the seconds of each improvement.{rest}"
-    return textwrap.fill(told, 120, subsequent_indent="  ")
+    text = f"- **Seconds**: {recorded:,} of {len(whole):,} runs recorded the seconds of each improvement.{rest}"
+    return textwrap.fill(text, 120, subsequent_indent="  ")
 
 
 def _sum_hours(runs: Mapping[Run, Found]) -> str:
-    """Say how many CPU hours the processes of all runs took; empty where none has recorded it."""
+    """Write how many CPU hours the processes of all runs took; empty if no run has recorded it."""
     whole = [found for found in runs.values() if "missing" not in found]
     seconds = [found["process_seconds"] for found in whole if "process_seconds" in found]
     if not seconds:
@@ -162,9 +162,9 @@ def _sum_hours(runs: Mapping[Run, Found]) -> str:
 
 
 def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
-    told = []
+    lines = []
     if HEADLINE in pictures:
-        told += [
+        lines += [
             f"![Gaps that searches leave, by group of problems]({pictures[HEADLINE]})\n",
             "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
             "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
@@ -173,32 +173,32 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
             "seven curves: `auto`, random search, and the five others that leave the smallest gap.\n",
             _list_undrawn(results.whole),
         ]
-    told += _count_verdicts(results.rows)
+    lines += _count_verdicts(results.rows)
     before = describe_packages(found for run, found in results.runs.items() if run.search == BEFORE)
-    return "\n".join([line for line in told if line]) + (f"\n\n{before}" if before else "")
+    return "\n".join([line for line in lines if line]) + (f"\n\n{before}" if before else "")
 
 
 def _count_verdicts(families: Sequence[Sequence[Row]]) -> list[str]:
-    """Return the lines of the table of the verdicts on the first family, or say why there is none."""
+    """Return the lines of the table of the verdicts on the first family, or why there is no table."""
     rows = families[0]
     if not any(row.difference for row in rows):
         return [NO_SUMMARY if any(row.difference for family in families for row in family) else NO_PAIRS]
     columns = ["search", "trials", "problems", "pairs", *(verdict.replace("*", "") for verdict in VERDICTS)]
-    told = ["On how many problems each search is behind `auto`, tied with it or ahead:\n"]
-    told += [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    lines = ["On how many problems each search is behind `auto`, tied with it or ahead:\n"]
+    lines += [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     for search, mark in dict.fromkeys((row.search, row.mark) for row in rows):
-        told.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
-    return told
+        lines.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
+    return lines
 
 
 def _list_undrawn(index: Index) -> str:
-    """List the searches that have runs on problems of a panel of the headline, and are not drawn there."""
-    told, at = "", space_trials(find_last_trial(index))
+    """List the searches that have runs on problems of a panel of the headline but are not drawn there."""
+    text, at = "", space_trials(find_last_trial(index))
     for title, problems in list_panels(index).items():
         tried = [name for name in ON_ALL | ON_CHOICES if any(index.get((problem, name)) for problem in problems)]
         if undrawn := [name for name in tried if average_gaps(index, problems, name, at) is None]:
-            told += f"- Not drawn in {title}, without values of so many seeds on each: {', '.join(undrawn)}.\n"
-    return told
+            text += f"- Not drawn in {title}, without values of so many seeds on each: {', '.join(undrawn)}.\n"
+    return text
 
 
 def _count(rows: Sequence[Row]) -> str:
@@ -213,29 +213,29 @@ def _count(rows: Sequence[Row]) -> str:
 
 
 def _list_losses(rows: Sequence[Row]) -> str:
-    """List the rows whose interval lies below zero, whatever the verdict, and name those whose mean alone does."""
+    """List the rows whose interval lies below zero, with any verdict, and name the rows of which only the mean does."""
     below = [row for row in rows if row.difference and row.difference.mean < 0.0]
     lost = [row for row in below if row.difference and row.difference.high < 0.0]
     none = "No interval lies below zero." if any(row.difference for row in rows) else "There are no intervals."
-    told = [
+    lines = [
         "Variants of `auto`, and `auto` with a prior, have sections of their own.\n",
         "All rows whose interval lies below zero, with their verdicts:\n" if lost else f"{none}\n",
     ]
-    told += [f"- {_tell(row)}: {describe_difference(row.difference)}, {row.verdict}" for row in lost]
+    lines += [f"- {_describe_row(row)}: {describe_difference(row.difference)}, {row.verdict}" for row in lost]
     means = [row for row in below if row not in lost]
     if means:
-        told.append("\nRows whose mean lies below zero and whose interval does not:\n")
+        lines.append("\nRows whose mean lies below zero and whose interval does not:\n")
     for search, mark in dict.fromkeys((row.search, row.mark) for row in means):
         problems = [_name_loss(row) for row in means if (row.search, row.mark) == (search, mark)]
-        told.append(f"- {search} at {mark} trials: {'; '.join(problems)}")
-    return "\n".join(told)
+        lines.append(f"- {search} at {mark} trials: {'; '.join(problems)}")
+    return "\n".join(lines)
 
 
 def _name_loss(row: Row) -> str:
     return f"{row.problem} (few seeds)" if row.verdict == FEW else row.problem
 
 
-def _tell(row: Row) -> str:
+def _describe_row(row: Row) -> str:
     return f"{row.search} on {row.problem} at {row.mark} trials"
 
 
@@ -244,18 +244,18 @@ def _format_group(results: Results, group: str, guide: str, pictures: Mapping[st
     if not problems:
         return ""
     title = TITLES[group]
-    told = [f"## {title}", f"[What is compared]({guide}#{title.lower().replace(' ', '-')})"]
+    parts = [f"## {title}", f"[What is compared]({guide}#{title.lower().replace(' ', '-')})"]
     for problem in problems:
-        told.append(f"### {problem}{' with a prior' if group == 'transfer' else ''}")
-        told.append(_format_table(results, group, problem))
-        has_own_picture = group != "variants"  # whose problems are those of other groups
+        parts.append(f"### {problem}{' with a prior' if group == 'transfer' else ''}")
+        parts.append(_format_table(results, group, problem))
+        has_own_picture = group != "variants"  # its problems belong to other groups, which have the figures
         if has_own_picture and (picture := name_picture(group, problem)) in pictures:
-            told += [f"![Mean best values on {problem}]({pictures[picture]})", CAPTION]
+            parts += [f"![Mean best values on {problem}]({pictures[picture]})", CAPTION]
     if absent := [problem for problem in GROUPS[group] if problem not in problems]:
-        told.append(f"No runs yet: {'; '.join(absent)}.")
+        parts.append(f"No runs yet: {'; '.join(absent)}.")
     if group == "transfer":
-        told.append(_describe_priors(results.rows[1]))
-    return "\n\n".join(told)
+        parts.append(_describe_priors(results.rows[1]))
+    return "\n\n".join(parts)
 
 
 def _format_table(results: Results, group: str, problem: str) -> str:
@@ -268,7 +268,7 @@ def _format_table(results: Results, group: str, problem: str) -> str:
 
 
 def _format_row(results: Results, problem: str, search: str, marks: Sequence[int]) -> str:
-    """Return the line of a search; empty where it has no runs. Runs that were cut are counted and not averaged."""
+    """Return the line of a search; empty if it has no runs. Runs that were cut are counted, but not averaged."""
     own = list(results.whole.get((problem, search), {}).values())
     cut = sum(bool(found.get("cut")) for run, found in results.runs.items() if run[:2] == (problem, search))
     if not own:
@@ -285,17 +285,17 @@ def _format_row(results: Results, problem: str, search: str, marks: Sequence[int
 
 
 def _describe_priors(rows: Sequence[Row]) -> str:
-    """Say where a prior lost, and what it was worth on the tables."""
+    """Write on which problems a prior lost, and its effect on the tables."""
     with_prior = [row for row in rows if row.search.endswith("prior") and row.difference]
-    lost = [_tell(row) for row in with_prior if row.difference and row.difference.low > 0.0]
-    told = [f"- A prior was worse than none beyond its interval: {', '.join(lost) or 'nowhere'}."]
+    lost = [_describe_row(row) for row in with_prior if row.difference and row.difference.low > 0.0]
+    lines = [f"- A prior was worse than none beyond its interval: {', '.join(lost) or 'nowhere'}."]
     related = [row for row in with_prior if row.problem in FCNETS and row.search == "related prior"]
     for mark in dict.fromkeys(row.mark for row in related):
         differences = [row.difference for row in related if row.mark == mark and row.difference]
         better = sum(one.mean < 0.0 for one in differences)
         beyond = sum(one.high < 0.0 for one in differences)
-        told.append(
+        lines.append(
             f"- FC-Net with the related prior at {mark} trials: the mean is better on {better} of {len(differences)} "
             f"data sets, beyond its interval on {beyond}."
         )
-    return "\n".join(told)
+    return "\n".join(lines)

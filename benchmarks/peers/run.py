@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers.run PROBLEM SEARCH SEED TRIALS SECONDS [DATA]
 
-DATA is the folder of the tables. Prints the JSON of what `take` returns, which SECONDS limits.
+DATA is the folder of the tables. Prints the result of `take` as JSON. SECONDS limits the CPU time of suggestions.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def environment(root: Path) -> dict[str, str]:
 
 
 def is_missing(errors: str) -> bool:
-    """Tell whether a run ended because a peer is not installed."""
+    """Return whether a run ended because a peer is not installed."""
     peers = (
         "optuna",
         "botorch",
@@ -69,15 +69,15 @@ def is_missing(errors: str) -> bool:
 
 
 def take_apart(module: str, run: Run, python: str, most_seconds: float, data: Path | None) -> dict[str, Any]:
-    """Return what a module prints for a run, in a process of its own with one thread; or why it is missing.
+    """Return the output of a module for a run, in a process of its own with one thread; or why the run is missing.
 
-    module: such as this one, whose command takes a run, seconds and a folder.
+    module: its command takes a run, seconds and a folder, like the command of this module.
     run: the run.
     python: the interpreter.
     most_seconds: of CPU for all suggestions, after which it is cut.
     data: the folder of the tables; None for none.
 
-    Raises RuntimeError where the process failed.
+    Raises RuntimeError if the process failed.
     """
     folder = [] if data is None else [str(data.resolve())]
     words = [python, "-m", module, *map(str, run), str(most_seconds), *folder]
@@ -90,37 +90,37 @@ def take_apart(module: str, run: Run, python: str, most_seconds: float, data: Pa
 
 
 def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
-    """Run a search, and return what it found and what that cost.
+    """Run a search, and return its results and its CPU time.
 
     run: the run.
     most_seconds: of CPU for all suggestions, after which it is cut.
-    data: the folder of the tables; None where the problem is none.
+    data: the folder of the tables; None if the problem is not a table.
 
     Returns improvements, pairs of a trial from 1 and its value; the CPU seconds that suggestions after the initial
-    points had taken at each; the trials evaluated; whether the run was cut; the mean CPU seconds of a suggestion after
-    the initial points; and the CPU seconds of the whole process.
+    points had taken at each improvement; the number of evaluated trials; whether the run was cut; the mean CPU seconds
+    of a suggestion after the initial points; and the CPU seconds of the whole process.
     """
     return describe(run, *evaluate(run, most_seconds, data))
 
 
 def describe(run: Run, values: Sequence[float], seconds: Sequence[float]) -> dict[str, Any]:
-    """Return what `take` returns.
+    """Return the results of a run, as `take` returns them.
 
     run: the run, in this process.
-    values, seconds: as for `summarize`.
+    values, seconds: see `summarize`.
     """
     found = summarize(values, seconds, N_INITIAL)
     return found | {"cut": len(values) < run.trials, "process_seconds": round(time.process_time(), 2)}
 
 
 def summarize(values: Sequence[float], seconds: Sequence[float], n_initial: int) -> dict[str, Any]:
-    """Return what a file keeps of a run, as `take` describes it, but whether it was cut and its whole time.
+    """Return the results that `take` describes, except whether the run was cut and the time of the whole process.
 
-    values: of the trials in order; NaN where a trial has none.
-    seconds: of CPU that each suggestion took.
+    values: of the trials in order; NaN if a trial has none.
+    seconds: CPU seconds of each suggestion.
     n_initial: number of initial points, whose suggestions do not count.
     """
-    best = np.fmin.accumulate([np.inf, *values])  # a trial without a value is NaN, which fmin passes over
+    best = np.fmin.accumulate([np.inf, *values])  # a trial without a value is NaN, which fmin ignores
     improved = [n for n, value in enumerate(values) if value < best[n]]
     return {
         "improvements": [[n + 1, values[n]] for n in improved],
@@ -133,7 +133,7 @@ def summarize(values: Sequence[float], seconds: Sequence[float], n_initial: int)
 def evaluate(run: Run, most_seconds: float, data: Path | None) -> tuple[list[float], list[float]]:
     """Run a search, and return its values in order and the CPU seconds that each suggestion took.
 
-    run, most_seconds, data: as for `take`.
+    run, most_seconds, data: see `take`.
     """
     from benchmarks.peers.groups import ALL_SEARCHES, make_task
 
@@ -166,7 +166,7 @@ def time_search(
 
 
 def value_of(task: Task, point: Point) -> float:
-    """Return the value of a point; NaN where it has none.
+    """Return the value of a point; NaN if it has none.
 
     task: the problem.
     point: as a search yields it.
@@ -178,9 +178,9 @@ def value_of(task: Task, point: Point) -> float:
 
 
 def draw_initial(space: Space, seed: int) -> list[Any]:
-    """Return the initial points of a seed, which are distinct: some searches would leave out a second one.
+    """Return the initial points of a seed, which are distinct, because some searches would drop duplicates.
 
-    space: has at least as many points as there are initial ones.
+    space: has at least as many points as there are initial points.
     seed: from 0.
     """
     rng = np.random.default_rng([seed, 7])

@@ -1,7 +1,7 @@
 """The searches that are compared, ours and peers': each is a generator that yields points and is sent their values.
 
-A search begins with the initial points of its seed, unless it has to draw its own. Peers are imported where
-they are used: they may live in an environment of their own.
+A search starts with the initial points of its seed, unless it has to draw its own. Peers are imported inside functions,
+because they may be installed in a separate environment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def ours(method: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def ask_and_tell(study: bo.Study) -> Steps:
-    """Yield what a study suggests, and tell it the values, or that there is none."""
+    """Yield the points that a study suggests, and tell it their values, or that a point is infeasible."""
     while True:
         trial = study.ask()
         value = yield trial.point
@@ -38,23 +38,23 @@ def ask_and_tell(study: bo.Study) -> Steps:
 
 
 def penalize(search: Search, task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by a peer that has no failures: it is told the worst value so far in their place, and 0 before any."""
+    """Search by a peer that supports no failures: a failure is reported as the worst value so far, or 0 if none."""
     steps = search(task, initial, seed)
     point, worst = next(steps), -math.inf
     while True:
         value = yield point
         worst = worst if math.isnan(value) else max(worst, value)
-        told = value if not math.isnan(value) else worst if math.isfinite(worst) else 0.0
-        point = steps.send(told)
+        reported = value if not math.isnan(value) else worst if math.isfinite(worst) else 0.0
+        point = steps.send(reported)
 
 
 def exists(space: bo.Space, name: str, point: Point) -> bool:
-    """Tell whether a point that has the variables before this one has it; conditions are values here."""
+    """Return whether a variable is active, given a point with the variables before it; conditions are values here."""
     return all(parent in point and point[parent] == value for parent, value in space.variables[name].when.items())
 
 
 def optuna(sampler: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by a sampler of Optuna, whose space is defined by running through it."""
+    """Search by a sampler of Optuna, with a define-by-run search space."""
     import optuna as peer
 
     peer.logging.set_verbosity(peer.logging.ERROR)
@@ -79,7 +79,7 @@ class Range(NamedTuple):
     """A variable that is a number.
 
     low, high: its bounds.
-    log: True where it is even on the scale of its logarithm.
+    log: True if its scale is logarithmic.
     """
 
     low: float
@@ -87,7 +87,7 @@ class Range(NamedTuple):
     log: bool
 
     def at(self, share: float, kind: str) -> float | int:
-        """Return the number at a share of the range, on its scale; a whole one where the kind is "Integer"."""
+        """Return the number at a share of the range, on its scale; an integer if the kind is "Integer"."""
         low, high = (np.log(v) if self.log else v for v in (self.low, self.high))
         value = low + min(max(share, 0.0), 1.0) * (high - low)
         value = float(min(max(np.exp(value) if self.log else value, self.low), self.high))
@@ -106,7 +106,7 @@ def _suggest(trial: Any, name: str, variable: Any) -> Any:
     if own := range_of(variable):
         suggest = trial.suggest_float if variable.kind == "Real" else trial.suggest_int
         return suggest(name, own.low, own.high, log=own.log)
-    if variable.ordered:  # this peer has integers for orders
+    if variable.ordered:  # this peer represents orders by integers
         return variable.choices[trial.suggest_int(name, 0, variable.size - 1)]
     return trial.suggest_categorical(name, variable.choices)
 
@@ -116,7 +116,7 @@ def _to_optuna(variable: Any, value: Any) -> Any:
 
 
 def list_unconditional(space: bo.Space) -> list[tuple[str, Any]]:
-    """Return the variables of a space with their names; raise ValueError where one has a condition."""
+    """Return the variables of a space with their names; raise ValueError if a variable has a condition."""
     variables = list(space.variables.items())
     if any(variable.when for _, variable in variables):
         raise ValueError("this peer has no conditions")
@@ -124,16 +124,16 @@ def list_unconditional(space: bo.Space) -> list[tuple[str, Any]]:
 
 
 def is_order(variable: Any) -> bool:
-    """Tell whether a peer is to see a variable as a number: an order, and a bit, which is 0 or 1."""
+    """Return whether a peer treats a variable as a number: an order, or a bit, which is 0 or 1."""
     return variable.ordered or variable.size == 2
 
 
 class Coder:
     """Points as vectors: numbers and orders as shares of their range, on their scale; categories by their position.
 
-    categories: the number of choices of each category, by its place in the vector.
-    orders: the values that each order has in a vector, by its place there.
-    bounds: least and greatest value of each place.
+    categories: the number of choices of each category, by its index in the vector.
+    orders: the values that each order takes in a vector, by its index in the vector.
+    bounds: least and greatest value at each index.
     """
 
     def __init__(self, space: bo.Space) -> None:
@@ -144,7 +144,7 @@ class Coder:
         self.bounds = [(0.0, self.categories.get(i, 2) - 1.0) for i in range(len(self.variables))]
 
     def list_choices(self) -> list[np.ndarray]:
-        """Return the values that each place of a vector can have; none where a variable is a number."""
+        """Return the values at each index of a vector; an empty list if a variable is a number."""
         own = self.orders | {i: list(range(n)) for i, n in self.categories.items()}
         return [np.array(own[i], dtype=np.float64) for i in range(len(own))] if len(own) == len(self.bounds) else []
 
@@ -153,13 +153,13 @@ class Coder:
         return np.array([self._encode(i, variable, point[name]) for i, (name, variable) in enumerate(self.variables)])
 
     def decode(self, vector: np.ndarray) -> dict[str, Any]:
-        """Return the point nearest a vector (d,)."""
+        """Return the point nearest to a vector (d,)."""
         return {name: self._decode(v, float(x)) for (name, v), x in zip(self.variables, vector, strict=True)}
 
     def _encode(self, i: int, variable: Any, value: Any) -> float:
         if (own := range_of(variable)) is None:
             position = list(variable.choices).index(value)
-            return self.orders[i][position] if i in self.orders else float(position)  # to the last bit: peers compare
+            return self.orders[i][position] if i in self.orders else float(position)  # exact: peers compare them
         low, high, x = (np.log(v) if own.log else v for v in (own.low, own.high, value))
         return float((x - low) / (high - low))
 
@@ -220,11 +220,11 @@ def _to_plain(value: Any) -> Any:
 
 
 OWN: dict[str, Search] = {name: partial(ours, name) for name in ("auto", "smac", "evolution", "random")}
-PEERS: dict[str, Search] = {  # by the name of their package, and perhaps one word more
+PEERS: dict[str, Search] = {  # by the name of their package, with at most one word more
     "Optuna TPE": partial(penalize, partial(optuna, "TPESampler")),
     "Optuna GP": partial(penalize, partial(optuna, "GPSampler")),
     "SMAC3": partial(penalize, smac),
 }
 ON_CHOICES: dict[str, Search] = {
     name: partial(ours, name) for name in ("combo", "bocs", "hill-climbing", "annealing")
-}  # beside the others, where there are no numbers
+}  # in addition to the others, on problems without numbers

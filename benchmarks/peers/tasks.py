@@ -1,6 +1,6 @@
 """Problems that need no file: numbers, numbers mixed with categories, pipelines with conditions, earlier tasks.
 
-Seed s of a problem is one instance: where the optimum lies, how categories are labeled, how data are split.
+Seed s of a problem determines its instance: the optimum, the labels of categories, and the split of the data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Task(NamedTuple):
 
     space: of the points.
     value: of a point.
-    earlier: values of the tasks of earlier studies, by their relation to this one; empty where there is none.
+    earlier: values of the tasks of earlier studies, by their relation to this task; empty if there are none.
     """
 
     space: bo.Space
@@ -36,20 +36,20 @@ class Task(NamedTuple):
 
 
 def from_problem(problem: StructuredProblem) -> Task:
-    """Make the task of a generated problem of one objective without limits.
+    """Make the task of a generated problem with one objective and no outcome constraints.
 
-    problem: whose objective returns a number.
+    problem: its objective returns a number.
     """
     return Task(problem.space, cast(Value, problem.objective))
 
 
 def rosenbrock(x: np.ndarray) -> float:
-    """Return the Rosenbrock function, of minimum 0 at ones."""
+    """Return the Rosenbrock function, with minimum 0 at ones."""
     return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2))
 
 
 def levy(x: np.ndarray) -> float:
-    """Return the Levy function, of minimum 0 at ones."""
+    """Return the Levy function, with minimum 0 at ones."""
     w = 1.0 + (x - 1.0) / 4.0
     inner = (w[:-1] - 1.0) ** 2 * (1.0 + 10.0 * np.sin(math.pi * w[:-1] + 1.0) ** 2)
     last = (w[-1] - 1.0) ** 2 * (1.0 + math.sin(2.0 * math.pi * w[-1]) ** 2)
@@ -57,7 +57,7 @@ def levy(x: np.ndarray) -> float:
 
 
 def ackley(x: np.ndarray) -> float:
-    """Return the Ackley function, of minimum 0 at zeros."""
+    """Return the Ackley function, with minimum 0 at zeros."""
     near = 20.0 * math.exp(-0.2 * math.sqrt(float(np.mean(x * x))))
     return 20.0 + math.e - near - math.exp(float(np.mean(np.cos(2.0 * math.pi * x))))
 
@@ -77,7 +77,7 @@ HARTMANN_CENTERS = 1e-4 * np.array(
 
 
 def hartmann(x: np.ndarray) -> float:
-    """Return the six-dimensional Hartmann function, of minimum -3.322, at a point of the unit cube."""
+    """Return the six-dimensional Hartmann function, with minimum -3.322, at a point of the unit cube."""
     return -float(HARTMANN_WEIGHTS @ np.exp(-np.sum(HARTMANN_RATES * (x - HARTMANN_CENTERS) ** 2, axis=1)))
 
 
@@ -86,7 +86,7 @@ def _vector(point: Point) -> np.ndarray:
 
 
 def numbers(function: Callable[[np.ndarray], float], d: int, low: float, high: float, seed: int) -> Task:
-    """Make a problem of real numbers alone; seeds differ in their initial points."""
+    """Make a problem with only real numbers; seeds differ in their initial points."""
     del seed
     return Task(bo.Space({f"x{i}": bo.Real(low, high) for i in range(d)}), lambda point: function(_vector(point)))
 
@@ -104,7 +104,7 @@ def branin_task(seed: int) -> Task:
 
 
 def max3sat(seed: int) -> Task:
-    """Make Max-3-SAT; the unrelated earlier task is another instance, the related one has 0.3 of it added."""
+    """Make Max-3-SAT; the unrelated earlier task is another instance, and 0.3 of it is added to the related task."""
     spec = "max3sat:variables=28,clauses=140,seed={}"
     own, other = (problems.load(spec.format(instance)) for instance in (seed, seed + 1000))
     earlier: dict[str, Value] = {
@@ -116,7 +116,7 @@ def max3sat(seed: int) -> Task:
 
 
 def mixed_ackley(seed: int) -> Task:
-    """Make Ackley on 5 categories of 7 labels in no order and 5 reals, its optimum anywhere."""
+    """Make Ackley on 5 categories of 7 unordered labels and 5 reals, with its optimum drawn at random."""
     rng = np.random.default_rng([seed, 1])
     levels = [rng.permutation(np.linspace(-1.0, 1.0, 7)) for _ in range(5)]
     shift = np.concatenate([[own[rng.integers(7)] for own in levels], rng.uniform(-0.8, 0.8, 5)])
@@ -132,7 +132,7 @@ def mixed_ackley(seed: int) -> Task:
 
 
 def mixed_branin(seed: int) -> Task:
-    """Make Branin whose place, height and scale two categories choose."""
+    """Make Branin; two categories choose its place, height and scale."""
     rng = np.random.default_rng([seed, 2])
     places, heights, scales = rng.uniform(-2.0, 2.0, (6, 2)), rng.uniform(0.0, 8.0, 6), rng.uniform(0.5, 2.0, 4)
     space = bo.Space(
@@ -152,7 +152,7 @@ def mixed_branin(seed: int) -> Task:
 
 
 def _data(name: str, seed: int) -> tuple[Any, ...]:
-    """Load a data set of UCI that scikit-learn holds, or generate one, and split it."""
+    """Load a UCI data set that scikit-learn includes, or generate a data set, and split it."""
     from sklearn import datasets
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import StandardScaler
@@ -173,7 +173,7 @@ def _data(name: str, seed: int) -> tuple[Any, ...]:
 
 
 def training(name: str, seed: int) -> Task:
-    """Make the training of a small network on a data set of UCI that scikit-learn holds; the value is its log loss."""
+    """Make the training of a small network on a UCI data set that scikit-learn includes; the value is its log loss."""
     space = bo.Space(
         {
             "activation": ["relu", "tanh", "logistic"],
@@ -213,7 +213,7 @@ def _train(data: tuple[Any, ...], point: Point) -> float:
 
 
 def pipeline(name: str, seed: int) -> Task:
-    """Make the choice of one of three classifiers, each with numbers of its own; the value is its error rate."""
+    """Make the choice of one of three classifiers, each with its own numbers; the value is its error rate."""
     space = bo.Space(
         {
             "scale": ["none", "whiten"],

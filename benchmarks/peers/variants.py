@@ -1,4 +1,4 @@
-"""Searches by `auto` with one of its parts changed, to see what each part is worth."""
+"""Searches by `auto` with one part changed, to measure the effect of each part."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from bostruct.methods.defaults import space_kernel, success_model
 from bostruct.methods.exploration import BranchExploration
 from bostruct.searchers.scores import best_observed
 
-FEW = 5  # points before the model is asked, as where there is a prior
+FEW = 5  # points before the model is used, as with a prior
 FROM_FEW = f"from {FEW} points"
 
-Variant = Callable[[Any], Any]  # from `auto`, a `BayesianSearch` of a space, to what is compared with it
+Variant = Callable[[Any], Any]  # from `auto`, a `BayesianSearch` of a space, to the method that is compared with it
 
 
 def with_variant(variant: Variant, task: Task, initial: Sequence[Point], seed: int) -> Steps:
     """Search by a variant of `auto`.
 
-    variant: makes it of `auto`.
+    variant: makes the method from `auto`.
     """
     method = variant(methods.auto(task.space))
     given = initial[: method.n_initial]

@@ -16,8 +16,8 @@ MARGIN = 0.05  # of random search's gap; fixed before any interval was compared 
 LEAST_SEEDS = 5  # for a verdict
 BASELINE = "random"
 BEHIND, TIED, UNDECIDED, AHEAD, FEW = "behind", "tied", "undecided", "**ahead**", "few seeds"
-UNCORRECTED = ", not after Holm"  # where the interval excludes zero, and the corrected test does not
-OPTIMA = {  # of problems whose least value is known and the same for all seeds
+UNCORRECTED = ", not after Holm"  # if the interval excludes zero, but the corrected test is not significant
+OPTIMA = {  # of problems whose minimum is known and equal for all seeds
     "branin": 0.39788735773,
     "hartmann-6": -3.32236801142,
     "levy-10": 0.0,
@@ -32,12 +32,12 @@ Index = Mapping[tuple[str, str], Mapping[int, Found]]  # by problem and search, 
 
 
 class Row(NamedTuple):
-    """A search beside `auto` on a problem.
+    """A search compared with `auto` on a problem.
 
     problem, search: names.
     mark: trials after which they are compared.
-    difference: None where fewer than two seeds have both.
-    margin: half the width of the interval in which differences count as none.
+    difference: None if fewer than two seeds have runs of both.
+    margin: half the width of the interval of a tie.
     verdict: on the search; empty without a difference.
     """
 
@@ -52,7 +52,7 @@ class Row(NamedTuple):
 def index_runs(runs: Mapping[Run, Found]) -> Index:
     """Return the whole runs by problem and search, the longest one of each seed.
 
-    runs: what each found, or why it is missing.
+    runs: the results of each run, or why it is missing.
     """
     index: dict[tuple[str, str], dict[int, Found]] = {}
     for run, found in sorted(runs.items(), key=lambda item: item[0].trials):
@@ -66,7 +66,7 @@ def find_best(index: Index, problem: str, search: str, mark: int) -> dict[int, f
 
     index: of the runs.
     problem, search: names.
-    mark: trials; runs that are shorter, or had no value until then, are left out.
+    mark: trials; runs that are shorter, or had no value by then, are left out.
     """
     return {
         seed: min(value for n, value in found["improvements"] if n <= mark)
@@ -76,7 +76,7 @@ def find_best(index: Index, problem: str, search: str, mark: int) -> dict[int, f
 
 
 def find_best_known(index: Index, problem: str) -> dict[int, float]:
-    """Return the optimum by seed where it is known, else the lowest value that any run found on the instance.
+    """Return the optimum by seed if it is known, otherwise the lowest value that any run found on the instance.
 
     index: of the runs.
     problem: its name.
@@ -90,7 +90,7 @@ def find_best_known(index: Index, problem: str) -> dict[int, float]:
 
 
 def find_margin(index: Index, problem: str, mark: int) -> float:
-    """Return the margin of a problem, `MARGIN` times random search's gap; 0 where random search has no runs.
+    """Return the margin of a problem, `MARGIN` times random search's gap; 0 if random search has no runs.
 
     The gap is the mean over seeds of random search's best value after `mark` trials minus the lowest value known of the
     same instance.
@@ -118,9 +118,9 @@ def compare(index: Index, problem: str, search: str, mark: int) -> np.ndarray:
 def judge(difference: Difference | None, margin: float, adjusted_p: float) -> str:
     """Return the verdict on a search; empty without a difference.
 
-    difference: of the search to `auto`.
-    margin: the interval of a tie is within plus or minus this.
-    adjusted_p: corrected for the problems of the search.
+    difference: between the search and `auto`.
+    margin: half the width of the interval of a tie.
+    adjusted_p: p-value, corrected for the problems of the search.
     """
     if difference is None:
         return ""
@@ -135,7 +135,7 @@ def judge(difference: Difference | None, margin: float, adjusted_p: float) -> st
 
 
 def judge_search(index: Index, search: str, problems: Iterable[str], mark: int) -> list[Row]:
-    """Judge a search on the problems on which it has runs; they are the family of Holm's correction.
+    """Judge a search on the problems on which it has runs, which are the family of Holm's correction.
 
     index: of the runs.
     search: its name.
