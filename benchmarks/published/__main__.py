@@ -5,17 +5,17 @@
     python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
         [--processes 1] [--out FILE] [--page PAGE]
 
-The first line runs the tables and figures of the other papers, and COMBO's search of cells, in a form that a CPU can
-run (`benchmarks.published.papers`) and prints them with a verdict; `--quick` takes minutes. The second runs COMBO's
-tables; its searches may also be `smac`, `tpe`, `bocs-sa3`, `combo-annealed-acquisition` and `combo-non-sparse`.
+The first form runs the tables and figures of the other papers, and COMBO's search of cells, reduced to what a CPU can
+run (`benchmarks.published.papers`), and prints them with a verdict; `--quick` takes minutes. The second form runs
+COMBO's tables; searches may also be `smac`, `tpe`, `bocs-sa3`, `combo-annealed-acquisition` and `combo-non-sparse`.
 
 A configuration is an instance and a set of initial points, as published. FILE, benchmarks/published/results.jsonl by
-default, keeps a JSON line for each run. Runs that it holds are not repeated, also where a method has changed since:
-delete their lines to take them again. So a command that was ended goes on where it was. PAGE is written from FILE.
+default, has a JSON line for each run. Runs in FILE are not repeated, even if a method has changed since: delete their
+lines to take them again. To resume an interrupted command, repeat it. PAGE is written from FILE.
 
-`combo` and `bocs` are run on all configurations, and with relabeled choices on five, one of each instance; the others
-on all, plain and relabeled. All of that takes at most 25 CPU hours; N configurations take the first N, instances in
-turn, and 0 renews the page alone. DIR has the MaxSAT files in a folder `maxsat`; without it these are skipped.
+`combo` and `bocs` are run on all configurations, and with relabeled choices on five, one for each instance; the others
+on all, plain and relabeled. All runs take at most 25 CPU hours; `--configs N` takes the first N, instances in turn, and
+0 only writes the page. DIR has the MaxSAT files in a folder `maxsat`; without DIR these problems are skipped.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ OTHERS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take the runs that are missing and write the page; return 0, or 1 where the file has no runs or is damaged.
+    """Take the missing runs and write the page; return 0, or 1 if the file has no runs or is damaged.
 
-    arguments: of the command; None for those of the process.
+    arguments: of the command; None for the arguments of the process.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if any(one.partition("=")[0] in ("--paper", "--quick", "--rows", "--seeds") for one in arguments):
@@ -83,20 +83,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     about = "the published benchmarks of COMBO"
     parser = argparse.ArgumentParser(prog=f"python -m {NAME}", description=about, epilog=OTHERS)
-    parser.add_argument("--data", type=Path, metavar="DIR", help="has the MaxSAT files in a folder maxsat")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the MaxSAT files in a folder maxsat")
     parser.add_argument("--searches", default=",".join(SEARCHES), help=f"also {', '.join(MORE)}")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
-    parser.add_argument("--configs", type=int, default=len(CONFIGS), help="how many configurations, instances in turn")
+    parser.add_argument("--configs", type=int, default=len(CONFIGS), help="number of configurations, instances in turn")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
-    parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, written anew, with figures")
+    parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, overwritten, with figures")
     given = parser.parse_args(arguments)
     given.searches = split_names(parser, "--searches", given.searches, (*SEARCHES, *MORE))
     given.problems = split_names(parser, "--problems", given.problems, PROBLEMS)
     absent = [name for name in given.problems if not _has_file(name, given.data)]
     if absent and given.configs:
-        told = "these are files: give their folder as --data DIR, which has them in a folder maxsat (docs/problems.md)"
-        print(f"skipped: {', '.join(absent)}; {told}", file=sys.stderr)
+        fix = "these are files: give their folder as --data DIR, which has them in a folder maxsat (docs/problems.md)"
+        print(f"skipped: {', '.join(absent)}; {fix}", file=sys.stderr)
     given.problems = [name for name in given.problems if name not in absent]
     return given
 
@@ -110,7 +110,7 @@ def _has_file(problem: str, data: Path | None) -> bool:
 
 
 def _list_runs(given: argparse.Namespace) -> list[Run]:
-    """List the runs, configuration by configuration, so that a file that was cut short has pairs; plain ones first."""
+    """List the runs, plain problems first, by configuration, so that the file of an interrupted command has pairs."""
     taken = CONFIGS[: given.configs]
     return [
         Run(problem, search, config, CASES[problem.removesuffix(RELABELED)].trials)
@@ -124,8 +124,8 @@ def _list_runs(given: argparse.Namespace) -> list[Run]:
 
 
 def _take_runs(runs: Sequence[Run], data: Path | None, processes: int) -> Iterator[tuple[Run, dict[str, Any]]]:
-    """Take runs in processes of one thread each; yield each with what it found and the revision of the code."""
-    os.environ |= dict.fromkeys(THREADS, "1")  # before a process that is spawned loads the linear algebra
+    """Take runs in processes of one thread each; yield each with its results and the revision of the code."""
+    os.environ |= dict.fromkeys(THREADS, "1")  # before a spawned process loads the linear algebra
     revision = read_revision("benchmarks/published")
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         for run, found in pool.imap_unordered(partial(take_named, data=data), runs):

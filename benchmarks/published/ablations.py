@@ -1,4 +1,4 @@
-"""The variants of COMBO and of BOCS that Oh et al. 2019 report beside their method, as searchers."""
+"""The variants of COMBO and of BOCS that Oh et al. 2019 report in addition to their method, as searchers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from bostruct.contracts import Batch, Info, LocalDomain, Maximizer, Score, Searc
 from bostruct.methods.combo import LOG_EDGE_WEIGHT_HIGH
 from bostruct.surrogates.hyperparameters import LOG_LOW, TruncatedNormal
 
-NON_SPARSE = TruncatedNormal(0.0, 1.0, LOG_LOW, LOG_EDGE_WEIGHT_HIGH)  # of log beta: each variable counts, about alike
+NON_SPARSE = TruncatedNormal(0.0, 1.0, LOG_LOW, LOG_EDGE_WEIGHT_HIGH)  # of log beta: each variable has a similar effect
 
 
 @dataclass(frozen=True)
 class AnnealedSearch(Maximizer):
-    """Local search, and simulated annealing from the same points; the best of both (supplement 3.1, the second way).
+    """Local search, and simulated annealing from the same points; the best of both (supplement 3.1, second variant).
 
-    The paper names neither temperatures nor steps; here a temperature falls from a tenth of the best score to a
-    ten-thousandth of it.
+    The paper gives neither temperatures nor steps; here the temperature falls from a tenth to a ten-thousandth of the
+    best score.
 
-    steps: of annealing, from each of the best candidates.
+    steps: number of annealing steps from each of the best candidates.
     """
 
     steps: int = 100
@@ -54,12 +54,12 @@ class AnnealedSearch(Maximizer):
 
 
 def combo_with_annealing(space: Any, n_initial: int) -> Searcher:
-    """Build COMBO whose acquisition function is maximized by local search and by annealing."""
+    """Build COMBO with an acquisition function that is maximized by local search and by annealing."""
     return replace(methods.combo(space, n_initial), maximizer=AnnealedSearch())
 
 
 def combo_without_sparsity(space: Any, n_initial: int) -> Searcher:
-    """Build COMBO whose edge weights have a log-normal prior in place of the horseshoe (supplement 4.3)."""
+    """Build COMBO with a log-normal prior of its edge weights instead of the horseshoe (supplement 4.3)."""
     search = methods.combo(space, n_initial)
     kernel = replace(search.surrogate.kernel, prior=NON_SPARSE)
     return replace(search, surrogate=replace(search.surrogate, kernel=kernel))

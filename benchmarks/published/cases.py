@@ -1,4 +1,4 @@
-"""The published benchmarks: how each is loaded, its trials, and what was published for it (Oh et al. 2019)."""
+"""The published benchmarks: how each is loaded, its number of trials, and its published results (Oh et al. 2019)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RELABELED = " relabeled"  # ends the name of a problem whose choices are permute
 CONFIGS = tuple(sorted(range(1, N_CONFIGS + 1), key=lambda config: ((config - 1) % 5, config)))  # instances in turn
 N_RELABELED = 5  # configurations on which slow searches are run with relabeled choices
 SEARCHES = ("combo", "auto", "bocs", "annealing", "random")
-MORE = ("smac", "tpe", "bocs-sa3", "combo-annealed-acquisition", "combo-non-sparse")  # run where they are named
+MORE = ("smac", "tpe", "bocs-sa3", "combo-annealed-acquisition", "combo-non-sparse")  # run if they are named
 ABLATED = {"combo-annealed-acquisition": "contamination 0.01", "combo-non-sparse": "maxsat 60"}  # the problem of each
 SLOW = ("combo", "bocs", "bocs-sa3", *ABLATED)
 REFERENCE = "COMBO"
@@ -25,11 +25,11 @@ BASELINES = ("SMAC", "TPE", "annealing", "BOCS-SDP")
 class Case:
     """A published benchmark.
 
-    spec: of `bostruct.problems.load`; ``{case}`` stands for the instance, ``{config}`` for the configuration.
+    spec: for `bostruct.problems.load`; ``{case}`` is replaced by the instance, ``{config}`` by the configuration.
     trials: evaluations in all, the initial points included.
     published: mean and standard error of the best value over 25 runs, by method.
-    tag: of the seeds of the instances; empty where there is one instance.
-    file: of MaxSAT, in the folder ``maxsat`` of the data.
+    tag: of the seeds of the instances; empty if there is only one instance.
+    file: name of the MaxSAT file in the folder ``maxsat`` of the data; empty for other problems.
     """
 
     spec: str
@@ -40,7 +40,7 @@ class Case:
 
     @property
     def has_bocs(self) -> bool:
-        """True where variables have two choices: the published code of BOCS has no others."""
+        """True if variables have two choices: the published code of BOCS supports no others."""
         return bool(self.tag or self.file)
 
     def load(self, config: int, data: Path | None, is_relabeled: bool = False) -> SpaceProblem:
@@ -50,7 +50,7 @@ class Case:
         data: the folder of the files; None for none.
         is_relabeled: True permutes the choices at random, with the configuration as the seed.
 
-        Raises FileNotFoundError where the problem is a file that is not there.
+        Raises FileNotFoundError if the problem is a file that is missing.
         """
         spec = self.spec.format(case=published_seeds(self.tag)[config][0] if self.tag else "", config=config)
         if self.file:
@@ -62,11 +62,11 @@ class Case:
         return problem
 
     def find_file(self, data: Path | None) -> Path:
-        """Return where the file of the problem lies.
+        """Return the path of the file of the problem.
 
         data: the folder of the files; None for none.
 
-        Raises FileNotFoundError where there is none.
+        Raises FileNotFoundError if the file is missing.
         """
         file = None if data is None else data / "maxsat" / self.file
         if file is None or not file.exists():
@@ -155,11 +155,11 @@ def list_configs(problem: str, search: str) -> tuple[int, ...]:
 
 
 def title(problem: str) -> str:
-    """Return the name of a problem as a reader writes it.
+    """Return the name of a problem for readers.
 
     problem: one of `PROBLEMS`.
     """
     name, _, rest = problem.removesuffix(RELABELED).partition(" ")
     written = {"ising": "Ising", "branin": "Branin", "maxsat": "MaxSAT"}.get(name, name)
-    told = {"contamination": f", lambda {rest}", "ising": f", lambda {rest}", "branin": ""}.get(name, f" {rest}")
-    return f"{written}{told}{', relabeled' if problem.endswith(RELABELED) else ''}"
+    suffix = {"contamination": f", lambda {rest}", "ising": f", lambda {rest}", "branin": ""}.get(name, f" {rest}")
+    return f"{written}{suffix}{', relabeled' if problem.endswith(RELABELED) else ''}"

@@ -16,7 +16,7 @@ from benchmarks.published.cases import CASES, MORE, REFERENCE, SEARCHES, title
 from benchmarks.published.regrets import find_mean_optimum
 
 COLUMNS = 4
-FIRST = 20  # trial from which curves are drawn; Branin's from there too
+FIRST = 20  # trial from which curves are drawn, also for Branin
 N_POINTS = 24
 LEAST = 1e-3  # regret that the axis shows
 DASHED = ("bocs", "annealing")
@@ -24,7 +24,7 @@ DASHED = ("bocs", "annealing")
 
 @mpl.rc_context(STYLE)
 def draw_regrets(index: Index) -> Figure:
-    """Draw the mean regrets of the searches that have `LEAST_SEEDS` configurations, and the published last one.
+    """Draw the mean regrets of the searches that have `LEAST_SEEDS` configurations, and the published final regret.
 
     index: of the runs.
     """

@@ -1,9 +1,9 @@
 """The experiments of WRS, DeepArchitect and NASBOT, and COMBO's cells, in a form that a CPU can run.
 
-`python -m benchmarks.published --paper NAME` takes the runs that are missing and prints the rows. A row compares the
-methods of the paper on the same kind of space. Its claims are signs: a method that the paper found better than another.
-A claim is judged by the paired difference over seeds with its 95% interval (Student's t): reproduced, undecided, or not
-reproduced. What was reduced stands below each row.
+`python -m benchmarks.published --paper NAME` takes the missing runs and prints the rows. A row compares the methods of
+the paper on the same kind of space. A claim is a pair of methods of which the paper found the first one better. The
+paired difference over seeds with its 95% interval (Student's t) decides whether a claim is reproduced, undecided, or not
+reproduced. Each row lists what was reduced.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Figures = dict[str, float]
 class Setting(NamedTuple):
     """How a row is run.
 
-    quick: True for minutes in all: the path, whose figures say little.
+    quick: True reduces all runs to minutes, so that their figures mean little.
     data: the folder of the data folders; None for none.
     """
 
@@ -54,14 +54,14 @@ class Row(NamedTuple):
     """An experiment of a paper.
 
     paper: wrs, deeparchitect, nasbot or combo.
-    published: what the paper prints, in words.
-    reduced: what is smaller here than there.
-    methods: names, the paper's own first.
-    claims: pairs (better, worse) of these, as the paper found them.
+    published: the results that the paper prints, for readers.
+    reduced: what is smaller here than in the paper.
+    methods: names, with the paper's own method first.
+    claims: pairs (better, worse) of methods, as the paper found them.
     take: (method, seed, setting) -> figures by name; ``value``, if any, is minimized.
-    order: names of figures, from the least to the largest that the paper prints.
-    unit: what ``value`` is; of a row with an order, what its figures are.
-    file: that it needs in the folder of the data; empty for none.
+    order: names of figures, from the least to the largest in the paper.
+    unit: description and unit of ``value``; in a row with an order, of its figures.
+    file: name of a required file in the folder of the data; empty for none.
     """
 
     paper: str
@@ -75,14 +75,14 @@ class Row(NamedTuple):
     file: str = ""
 
     def label(self, figure: str) -> str:
-        """Return the name of a figure, with unit and direction where it has them."""
+        """Return the name of a figure, with its unit and direction, if any."""
         if figure == "value":
             return f"value: {self.unit}, lower is better"
         return f"{figure}: {self.unit}" if figure in self.order else figure
 
 
 def best_after(values: Sequence[float]) -> Figures:
-    """Return the least value after a quarter, half and all of a run: the curve of a figure."""
+    """Return the least value after a quarter, half and all of a run: three points of a curve."""
     n = len(values)
     marks = {"after a quarter": max(n // 4, 1), "after half": max(n // 2, 1)}
     return {"value": min(values), **{name: min(values[:mark]) for name, mark in marks.items()}}
@@ -92,14 +92,14 @@ def best_after(values: Sequence[float]) -> Figures:
 
 
 def weigh_griewank(_: str, seed: int, setting: Setting) -> Figures:
-    """Table 1: the shares of the variance of six numbers by fANOVA, percent, from the random trials of phase one."""
+    """Table 1: the shares of the variance of six numbers by fANOVA, in percent, from the random trials of phase one."""
     n = 100 if setting.quick else 368
     result = bo.maximize(wrs_griewank.objective, wrs_griewank.SPACE, n, method="random", seed=seed, progress=False)
     return weigh(wrs_griewank.SPACE, result, seed)
 
 
 def weigh(space: bo.Space, result: bo.Result, seed: int) -> Figures:
-    """Return the shares of the variance of a run's values that each variable explains, percent."""
+    """Return the shares of the variance of a run's values that each variable explains, in percent."""
     points = [space.coordinates(space.parse(trial.point)) for trial in result.trials]
     values = np.array([trial.value for trial in result.trials])
     return {name: 100.0 * share for name, share in VarianceShares()(points, values, seed).items()}
@@ -120,7 +120,7 @@ CNN_SPACE = bo.Space({name: bo.Integer(*bounds) for name, bounds in NUMBERS.item
 
 
 def build_cnn(point: dict[str, int]) -> Program:
-    """Return the network of the paper's Figure 3 for its 12 numbers; some may be of layers that are not there."""
+    """Return the network of the paper's Figure 3 for its 12 numbers; numbers of absent layers are ignored."""
 
     def build() -> Any:
         parts: list[Any] = []
@@ -137,30 +137,30 @@ def build_cnn(point: dict[str, int]) -> Program:
 
 @cache
 def cnn_errors(seed: int, epochs: int) -> Callable[[dict[str, int]], float]:
-    """Return the validation error on digits, of a point of `CNN_SPACE`; a point is trained once for all methods."""
+    """Return the function of the validation error on digits of points of `CNN_SPACE`; each point is trained once."""
     objective = NetworkObjective(digits(), replace(WRS, batch_size=32, epochs=epochs), seed=seed)
-    known: dict[tuple[int, ...], float] = {}
+    errors: dict[tuple[int, ...], float] = {}
 
     def error(point: dict[str, int]) -> float:
         key = tuple(point.values())
-        if key not in known:
-            known[key] = objective(build_cnn(point))
-        return known[key]
+        if key not in errors:
+            errors[key] = objective(build_cnn(point))
+        return errors[key]
 
     return error
 
 
 def point_of(u: Array) -> dict[str, int]:
-    """Return the point of `CNN_SPACE` at numbers u of [0, 1]^12."""
+    """Return the point of `CNN_SPACE` at numbers u in [0, 1]^12."""
     shares = np.clip(u, 0.0, 1.0 - 1e-9)
     return {n: low + int(x * (high - low + 1)) for x, (n, (low, high)) in zip(shares, NUMBERS.items(), strict=True)}
 
 
 def search_cube(method: str, error: Callable[[Array], float], trials: int, seed: int) -> None:
-    """Call a function of [0, 1]^12 as often as a method of Optunity's kind does, at most `trials` times.
+    """Call a function on [0, 1]^12 at the points of a method like Optunity's, at most `trials` times.
 
-    Nelder-Mead is SciPy's, begun anew at a random point where it ends; a swarm of ten has Optunity's weights of 1.5 for
-    its own best and 2.0 for all's (inertia 0.5); Sobol's points are scrambled.
+    Nelder-Mead is SciPy's, restarted at a random point when it ends; a particle swarm of ten has Optunity's weights of
+    1.5 for the particle's best point and 2.0 for the swarm's best point (inertia 0.5); Sobol points are scrambled.
     """
     rng, d = np.random.default_rng(seed), len(NUMBERS)
     if method == "sobol":
@@ -186,15 +186,15 @@ class BudgetSpent(Exception):
 
 
 def search_cnn(method: str, seed: int, setting: Setting) -> Figures:
-    """Tables 4 to 7, figures 4 and 5: accuracies of a run, its best network, and where its trials went."""
+    """Tables 4 to 7, figures 4 and 5: errors of a run, its best network, and the numbers of layers of its trials."""
     trials, error = (12, cnn_errors(seed, 1)) if setting.quick else (100, cnn_errors(seed, 10))
-    told: list[tuple[dict[str, int], float]] = []
+    completed: list[tuple[dict[str, int], float]] = []
 
     def objective(point: dict[str, int]) -> float:
-        if len(told) == trials:
+        if len(completed) == trials:
             raise BudgetSpent
-        told.append((dict(point), error(dict(point))))
-        return told[-1][1]
+        completed.append((dict(point), error(dict(point))))
+        return completed[-1][1]
 
     if method in ("wrs", "random"):
         searcher = methods.wrs(CNN_SPACE, wrs_trials(trials), "shared") if method == "wrs" else method
@@ -202,25 +202,25 @@ def search_cnn(method: str, seed: int, setting: Setting) -> Figures:
     else:
         with suppress(BudgetSpent):
             search_cube(method, lambda u: objective(point_of(u)), trials, seed)
-    values = [value for _, value in told]
-    best = min(told, key=lambda one: one[1])[0]
-    pairs = Counter((point["dense_layers"], point["convolutions"]) for point, _ in told)
+    values = [value for _, value in completed]
+    best = min(completed, key=lambda one: one[1])[0]
+    pairs = Counter((point["dense_layers"], point["convolutions"]) for point, _ in completed)
     figures = best_after(values) | {
         "average of all trials": float(np.mean(values)),
         "SD": float(np.std(values, ddof=1)),
     }
     figures |= {f"best network, {name}": float(best[name]) for name in ("convolutions", "dense_layers")}
-    figures["largest share of a pair of numbers of layers"] = max(pairs.values()) / len(told)
+    figures["largest share of a pair of numbers of layers"] = max(pairs.values()) / len(completed)
     for pair in product(range(1, 5), range(3, 7)):
-        of_pair = [value for point, value in told if (point["dense_layers"], point["convolutions"]) == pair]
+        errors = [value for point, value in completed if (point["dense_layers"], point["convolutions"]) == pair]
         name = f"{pair[0]} dense, {pair[1]} convolutions"
-        figures[f"trials at {name}"] = float(len(of_pair))
-        figures |= {f"error at {name}": float(np.mean(of_pair))} if of_pair else {}
+        figures[f"trials at {name}"] = float(len(errors))
+        figures |= {f"error at {name}": float(np.mean(errors))} if errors else {}
     return figures
 
 
 def weigh_cnn(_: str, seed: int, setting: Setting) -> Figures:
-    """Table 3: the shares of the variance of the 12 numbers, percent, from random trials; filters and units in sum."""
+    """Table 3: shares of the variance of the 12 numbers, in percent, from random trials; filters and units as sums."""
     n, error = (12, cnn_errors(seed, 1)) if setting.quick else (110, cnn_errors(seed, 10))
     result = bo.minimize(error, CNN_SPACE, n, method="random", seed=seed, progress=False)
     shares = weigh(CNN_SPACE, result, seed)
@@ -232,7 +232,7 @@ def weigh_cnn(_: str, seed: int, setting: Setting) -> Figures:
 
 
 def reduced_search(space: str, setting: Setting) -> Search:
-    """Return a paper's search on CIFAR-10 in miniature: on its images, if DATA/cifar-10-batches-bin holds them."""
+    """Return a reduced version of a paper's search on CIFAR-10, on images of DATA/cifar-10-batches-bin if it exists."""
     folder = None if setting.data is None else setting.data / "cifar-10-batches-bin"
     data = folder if folder is not None and folder.exists() else "synthetic"
     reduced: dict[str, Any] = {"scale": 0.004, "epochs": 1} if setting.quick else {"scale": 0.04, "epochs": 4}
@@ -240,7 +240,7 @@ def reduced_search(space: str, setting: Setting) -> Search:
 
 
 def retrain_by_grid(search: Search, point: Any, setting: Setting) -> Figures:
-    """Train a network by the paper's grid of 18 recipes, and give the errors of the best of them by validation."""
+    """Train a network by the paper's grid of 18 recipes; return the errors of the recipe with the best validation."""
     rates, decays = (0.1, 0.05, 0.025, 0.01, 0.005, 0.001), (1e-4, 3e-4, 5e-4)
     grid = [(0.025, 3e-4), (0.01, 3e-4)] if setting.quick else list(product(rates, decays))
     epochs = 1 if setting.quick else 24
@@ -298,7 +298,7 @@ CONVOLUTIONS = ("conv3", "conv3/2", "conv5", "conv5/2")
 
 
 def tree_space(layers: int = 6, kinds: tuple[str, ...] = PERCEPTRONS, units: tuple[int, int] = (8, 256)) -> bo.Space:
-    """Return chains of layers as TreeBO has them: whether there is another one, and then its kind and units."""
+    """Return TreeBO's space of chains of layers: whether there is a further layer, and then its kind and units."""
     variables: dict[str, Any] = {}
     for i in range(1, layers + 1):
         when = None if i == 1 else {f"more_{i}": True}
@@ -317,7 +317,7 @@ def chain_of(point: dict[str, Any], last: str = "linear") -> bo.Architecture:
 
 
 def search_perceptrons(file: str, method: str, seed: int, setting: Setting) -> Figures:
-    """Figure 2 and Table 3: test error of the incumbent on a UCI set."""
+    """Figure 2 and Table 3: test error of the incumbent on a UCI data set."""
     assert setting.data is not None
     recipe = replace(uci_regression.RECIPE, epochs=2 if setting.quick else 20)
     rows, trials = (600, 8) if setting.quick else (uci_regression.ROWS, 40)
@@ -334,7 +334,7 @@ def search_perceptrons(file: str, method: str, seed: int, setting: Setting) -> F
 
 
 def search_cnns(method: str, seed: int, setting: Setting) -> Figures:
-    """Figure 2, CIFAR-10: validation errors of NASBOT's domain in miniature."""
+    """Figure 2, CIFAR-10: validation errors on a reduced version of NASBOT's domain."""
     search, trials = reduced_search("nasbot-cnn", setting), 14 if setting.quick else 40
     error, space, name = search.objective(seed=seed), search.domain(), method
     if method == "treebo":
@@ -351,7 +351,7 @@ def search_cnns(method: str, seed: int, setting: Setting) -> Figures:
 
 
 def search_cells(method: str, seed: int, setting: Setting) -> Figures:
-    """Figures 2 and 17: COMBO's cells, validation error and price of FLOPs, from the ten published cells."""
+    """Figures 2 and 17: COMBO's cells, validation error plus a penalty on FLOPs, from the ten published cells."""
     search, trials = reduced_search("combo-cell", setting), 12 if setting.quick else 40
     name = method.removesuffix(TWICE)
     trials += trials - len(search.initial) if name != method else 0
@@ -365,7 +365,7 @@ TWICE = ", twice the trials"
 
 
 class DrawnCandidates(Maximizer):
-    """Candidates drawn from the domain in place of evolution."""
+    """Candidates drawn from the domain instead of evolution."""
 
     def __call__(self, score: Any, domain: Any, starts: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         drawn = domain.sample(100, rng)
@@ -384,7 +384,7 @@ HELD_OUT: dict[str, Callable[[Any], Any]] = {
 
 
 def hold_out(method: str, seed: int, setting: Setting) -> Figures:
-    """The ablation of appendix C: the synthetic landscape with parts of NASBOT held out."""
+    """The ablation of appendix C: NASBOT without some of its parts on the synthetic landscape."""
     problem = load("landscape")
     searcher = HELD_OUT[method](problem.space)
     trials = 20 if setting.quick else 80
@@ -401,7 +401,7 @@ def networks_apart(seed: int, n: int) -> tuple[Array, Array]:
 
 
 def compare_neighbors(method: str, seed: int, setting: Setting) -> Figures:
-    """Figure 3, appendix: do networks near by OTMANN, or near in its t-SNE, differ less in value than any two do?"""
+    """Figure 3, appendix: do near networks by OTMANN or in its t-SNE differ less in value than any two networks?"""
     from sklearn.manifold import TSNE
 
     distances, values = networks_apart(seed, 30 if setting.quick else 150)
@@ -410,8 +410,8 @@ def compare_neighbors(method: str, seed: int, setting: Setting) -> Figures:
         return {"value": float(differences[i, j].mean())}
     if method == "nearest by t-SNE":
         settings: dict[str, Any] = {"metric": "precomputed", "init": "random", "perplexity": 8, "random_state": seed}
-        places = TSNE(**settings).fit_transform(distances)
-        distances = np.linalg.norm(places[:, None] - places, axis=2)
+        positions = TSNE(**settings).fit_transform(distances)
+        distances = np.linalg.norm(positions[:, None] - positions, axis=2)
     correlation = {
         "rank correlation of distance and difference": float(spearmanr(distances[i, j], differences[i, j])[0])
     }
@@ -434,19 +434,19 @@ def _uci_rows() -> Iterator[tuple[str, Row]]:
             Row(
                 "nasbot",
                 f"Figure 2 and Table 3, test errors: {published}",
-                "12,000 rows at most, Adam for 20 epochs, 3 to 12 layers, 40 trials for 8 hours of 2 to 4 GPUs",
+                "12,000 rows at most, Adam for 20 epochs, 3 to 12 layers, 40 trials instead of 8 hours on 2 to 4 GPUs",
                 ("nasbot", *others),
                 tuple(("random", "nasbot") if (file, other) == INDOOR else ("nasbot", other) for other in others),
                 partial(search_perceptrons, file),
-                unit="mean squared test error of the best network, of a target of variance 1",
+                unit="mean squared test error of the best network, for a target with variance 1",
                 file=f"uci_regression/{file}.npz",
             ),
         )
 
 
-INDOOR = ("indoor_location", "random")  # the one table where random search has the lower published mean
-CNN = "digits for CIFAR-10; 4 to 16 filters and 16 to 64 units for 100 to 1,024 and 1,024 to 2,048; 100 trials for 300"
-MINIATURE = "widths times 0.04 (at least 4), 1,600 training images, or made-up ones without --data, 4 epochs for 25"
+INDOOR = ("indoor_location", "random")  # the only data set on which random search has the lower published mean
+CNN = "digits, not CIFAR-10; 4 to 16 filters, not 100 to 1,024; 16 to 64 units, not 1,024 to 2,048; 100 trials, not 300"
+MINIATURE = "widths times 0.04 (at least 4), 1,600 training images (synthetic without --data), 4 epochs, not 25"
 ROWS: dict[str, Row] = {
     "wrs-table-1": Row(
         "wrs",
@@ -461,7 +461,7 @@ ROWS: dict[str, Row] = {
     "wrs-table-2": Row(
         "wrs",
         "Table 2, figures 1 and 2: WRS 14.58, SD 10.63; RS 33.10, SD 14.06 (signs turned); t-test p below .001",
-        "seeds for 10,000 runs",
+        "few seeds, not 10,000 runs",
         ("wrs", "random"),
         (("wrs", "random"),),
         search_griewank,
@@ -485,26 +485,26 @@ ROWS: dict[str, Row] = {
         ("wrs", "random", "nelder-mead", "particle-swarm", "sobol"),
         tuple(("wrs", other) for other in ("random", "nelder-mead", "particle-swarm", "sobol")),
         search_cnn,
-        unit="share of validation digits taken for another, of the best network",
+        unit="misclassification rate of the best network on validation digits",
     ),
     "deeparchitect-table-1": Row(
         "deeparchitect",
         "tables 1 and 3, figure 8, test accuracy: Genetic 90.07, Flat 93.58, Nasbench 94.59, Nasnet 93.77",
-        f"{MINIATURE}; 16 networks for 128; final training of 24 epochs for 600",
+        f"{MINIATURE}; 16 networks, not 128; final training of 24 epochs, not 600",
         ("nasbench", "nasnet", "flat", "deeparchitect-genetic"),
         tuple((space, "deeparchitect-genetic") for space in ("nasbench", "nasnet", "flat")),
         compare_spaces,
-        unit="share of test images taken for another class, of the best network trained again",
+        unit="misclassification rate of the best network on test images, after the final training",
     ),
     "deeparchitect-table-2": Row(
         "deeparchitect",
         "tables 2 and 4, figure 9, test accuracy: SMBO 91.93 ± 1.03, random 91.61 ± .67, MCTS 91.45 ± .11, evolution "
         "91.32 ± .50: signs of three runs, none significant",
-        f"{MINIATURE}; 48 networks for 256; final training of 24 epochs for 600",
+        f"{MINIATURE}; 48 networks, not 256; final training of 24 epochs, not 600",
         ("smbo", "random", "mcts", "regularized-evolution"),
         (("smbo", "random"), ("random", "mcts"), ("random", "regularized-evolution")),
         compare_searchers,
-        unit="share of test images taken for another class, of the best network trained again",
+        unit="misclassification rate of the best network on test images, after the final training",
     ),
     **dict(_uci_rows()),
     "nasbot-cifar10": Row(
@@ -515,21 +515,21 @@ ROWS: dict[str, Row] = {
         ("nasbot", "evolution", "random", "treebo"),
         (("nasbot", "evolution"), ("nasbot", "random"), ("nasbot", "treebo")),
         search_cnns,
-        unit="share of validation images taken for another class, of the best network",
+        unit="misclassification rate of the best network on validation images",
     ),
     "combo-figure-2": Row(
         "combo",
         "Figures 2 and 17, as curves: COMBO below random search, BOCS-SDP and evolution at 260 evaluations, and below "
         "evolution at 500",
-        f"{MINIATURE.replace('25', '20')}, once for 4 times; 40 trials, ten of them published cells, 70 for 500",
+        f"{MINIATURE.replace('25', '20')}, once, not 4 times; 40 trials, ten of them published cells, 70, not 500",
         ("combo", "bocs", "regularized-evolution", "random", f"regularized-evolution{TWICE}"),
         tuple(("combo", x) for x in ("random", "bocs", "regularized-evolution", f"regularized-evolution{TWICE}")),
         search_cells,
-        unit="share of validation images taken for another class + 0.02 FLOPs / FLOPs of the largest cell",
+        unit="misclassification rate on validation images + 0.02 FLOPs / FLOPs of the largest cell",
     ),
     "nasbot-ablation": Row(
         "nasbot",
-        "appendix C holds out parts on synthetic functions; our copy lacks the figures; claimed is that each helps",
+        "appendix C removes parts on synthetic functions; our copy lacks the figures; it claims that each part helps",
         "our synthetic landscape, 80 trials",
         tuple(HELD_OUT),
         tuple(("nasbot", other) for other in HELD_OUT if other != "nasbot"),
@@ -538,8 +538,8 @@ ROWS: dict[str, Row] = {
     ),
     "nasbot-distances": Row(
         "nasbot",
-        "an appendix that our copy lacks: networks near by OTMANN, and near in its t-SNE, have similar errors",
-        "150 networks of our synthetic landscape, whose values cost nothing",
+        "an appendix that our copy lacks: networks that are near by OTMANN or in its t-SNE have similar errors",
+        "150 networks of our synthetic landscape, whose evaluations are free",
         ("nearest by OTMANN", "nearest by t-SNE", "any pair"),
         (("nearest by OTMANN", "any pair"), ("nearest by t-SNE", "any pair")),
         compare_neighbors,

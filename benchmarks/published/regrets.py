@@ -1,4 +1,4 @@
-"""How far each run of the published benchmarks is from the least value known of its instance."""
+"""The distance of each run of the published benchmarks from the least known value of its instance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from benchmarks.peers.verdicts import Found, Index, find_best
 from benchmarks.published.cases import CASES, CONFIGS, RELABELED
 
-AT_OPTIMUM = 1e-6  # how far above it a value still counts as the optimum, since sums differ in their last digits
+AT_OPTIMUM = 1e-6  # tolerance above the optimum within which a value counts as the optimum, because of rounding errors
 
 
 def list_regrets(index: Index, problem: str, search: str) -> np.ndarray:
-    """Return the regret of each run (n,), none where nothing is known of the least value.
+    """Return the regret of each run (n,), without runs whose least value is unknown.
 
     index: of the runs.
     problem, search: names.
@@ -25,7 +25,7 @@ def list_regrets(index: Index, problem: str, search: str) -> np.ndarray:
 
 
 def find_mean_optimum(index: Index, problem: str) -> float | None:
-    """Return the mean over all configurations of the least value; None where not all of them are known.
+    """Return the mean of the least value over all configurations; None if some of them are unknown.
 
     index: of the runs.
     problem: its name.
@@ -48,7 +48,7 @@ def trials_of(problem: str) -> int:
 
 
 def find_optimal_trial(found: Found) -> int | None:
-    """Return the first trial of a run that had the least value known; None where none had it.
+    """Return the first trial of a run that had the least known value; None if no trial had it.
 
     found: the run.
     """

@@ -28,12 +28,12 @@ from benchmarks.published.regrets import find_mean_optimum, find_optimal_trial, 
 from benchmarks.structures.page import RUNS, write_with_tables
 from bostruct.comparison.statistics import Difference, estimate_difference
 
-EARLY = (60, 100)  # trials by which runs at the optimum are counted, too
+EARLY = (60, 100)  # trials at which runs that have reached the optimum are counted, too
 ROUNDING = 5e-5  # of a published mean, printed with four decimals
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "evidence" / "published.md"
-PICTURE = Path("images", "published", "regrets.svg")  # beside the page
+PICTURE = Path("images", "published", "regrets.svg")  # in the folder of the page
 HEADER = """\
 # The published benchmarks of COMBO
 
@@ -97,8 +97,8 @@ COLUMNS = (
 class Results(NamedTuple):
     """The runs of a file, and how they were taken.
 
-    whole: as of `benchmarks.peers.verdicts.index_runs`.
-    conditions: as of `benchmarks.peers.record.read_file`.
+    whole: as `benchmarks.peers.verdicts.index_runs` returns it.
+    conditions: as `benchmarks.peers.record.read_file` returns them.
     """
 
     whole: Index
@@ -106,12 +106,12 @@ class Results(NamedTuple):
 
 
 def publish(file: Path, page: Path) -> str:
-    """Write the page, its figure and its tables, and return what was written in words.
+    """Write the page, its figure and its tables, and return a sentence on what was written.
 
     file: of the runs.
-    page: to write; its figure lies at `PICTURE` beside it.
+    page: to write; its figure lies at `PICTURE` in its folder.
 
-    Raises ValueError where the file has no runs or is damaged.
+    Raises ValueError if the file has no runs or is damaged.
     """
     from benchmarks.peers.figures import save_figure  # needs matplotlib, which the text does not
     from benchmarks.published.figures import draw_regrets
@@ -128,7 +128,7 @@ def make_page(file: Path) -> tuple[str, Results]:
 
     file: of the runs.
 
-    Raises ValueError where the file has no runs or is damaged.
+    Raises ValueError if the file has no runs or is damaged.
     """
     conditions, runs = read_file(file)
     results = Results(index_runs(runs), conditions)
@@ -147,18 +147,18 @@ def make_page(file: Path) -> tuple[str, Results]:
     return "\n\n".join(section.strip() for section in sections) + "\n", results
 
 
-def _list_run(index: Index) -> list[str]:
-    """List the searches that have runs, and those of the page."""
+def _list_run_searches(index: Index) -> list[str]:
+    """List the searches of the page, and others that have runs."""
     run = {search for _, search in index}
     return [*SEARCHES, *(search for search in MORE if search in run)]
 
 
 def _count_runs(index: Index) -> str:
-    told = [
+    counts = [
         f"`{search}` {sum(len(own) for (_, name), own in index.items() if name == search)}"
-        for search in _list_run(index)
+        for search in _list_run_searches(index)
     ]
-    return f"\nRuns so far: {', '.join(told)}. \n"
+    return f"\nRuns so far: {', '.join(counts)}. \n"
 
 
 def _format_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -167,7 +167,7 @@ def _format_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _format_mean(values: np.ndarray, digits: int = 3) -> str:
-    """Return a mean with its standard error, and the number of values where some are missing."""
+    """Return a mean with its standard error, and the number of values if some are missing."""
     if not len(values):
         return ""
     error = f" ± {values.std(ddof=1) / math.sqrt(len(values)):.{digits}f}" if len(values) > 1 else ""
@@ -189,7 +189,7 @@ def _format_regrets(index: Index) -> str:
 
 
 def _judge_reference(index: Index) -> str:
-    """Say where the mean regret of `combo` lies beside the published one."""
+    """Compare the mean regret of `combo` with the published mean regret."""
     rows = []
     for problem in CASES:
         regret, optimum = estimate_difference(list_regrets(index, problem, "combo")), find_mean_optimum(index, problem)
@@ -197,9 +197,9 @@ def _judge_reference(index: Index) -> str:
             continue
         mean, error = CASES[problem].published[REFERENCE]
         published = mean - optimum
-        told = f"{regret.mean:.3f} [{regret.low:.3f}, {regret.high:.3f}]"
+        interval = f"{regret.mean:.3f} [{regret.low:.3f}, {regret.high:.3f}]"
         verdict = _compare_published(regret, published)
-        rows.append([title(problem), str(regret.n), told, f"{published:.3f} ± {error:.3f}", verdict])
+        rows.append([title(problem), str(regret.n), interval, f"{published:.3f} ± {error:.3f}", verdict])
     text = (
         "Mean regret of `combo` with its 95% interval (Student's t), beside that of the published mean. A published\n"
         "mean within the interval is reproduced. The published standard error includes the differences between\n"
@@ -229,8 +229,8 @@ def _format_case(index: Index, name: str, case: Case) -> str:
     for problem in (name, name + RELABELED):
         rows += [_format_row(index, problem, search) for search in list_searches(name) if (problem, search) in index]
     heading = title(name)
-    told = f"{case.trials} trials. {_describe_optimum(index, name)}"
-    return f"### {heading[0].upper()}{heading[1:]}\n\n{told}\n\n{_format_table(COLUMNS, rows)}"
+    text = f"{case.trials} trials. {_describe_optimum(index, name)}"
+    return f"### {heading[0].upper()}{heading[1:]}\n\n{text}\n\n{_format_table(COLUMNS, rows)}"
 
 
 def _describe_optimum(index: Index, problem: str) -> str:
@@ -284,15 +284,15 @@ def _format_noise(index: Index) -> str:
 
 
 def _count_revisions(index: Index) -> str:
-    """Say which revision of the code took how many runs of each method."""
+    """List the number of runs of each method by revision of the code."""
     counts: dict[str, dict[str, int]] = {}
     for (_, search), own in sorted(index.items()):
         for found in own.values():
             revisions = counts.setdefault(search, {})
             revisions[found["revision"]] = revisions.get(found["revision"], 0) + 1
-    told = [
+    lines = [
         f"- `{search}`: {', '.join(f'{n} runs by revision {revision}' for revision, n in counts[search].items())}"
-        for search in _list_run(index)
+        for search in _list_run_searches(index)
         if search in counts
     ]
-    return "\n".join(told)
+    return "\n".join(lines)

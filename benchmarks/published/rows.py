@@ -1,4 +1,4 @@
-"""Take the runs of the papers' rows that are missing, and print each row with the verdict on its claims."""
+"""Take the missing runs of the papers' rows, and print each row with the verdict on its claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bostruct.study.threads import ThreadLimit
 FILES = {True: Path("published-quick.jsonl"), False: Path(__file__).with_name("rows.jsonl")}  # quick or not
 PAPERS = ("combo", "wrs", "deeparchitect", "nasbot")
 SEEDS = {True: 2, False: 8}  # quick or not
-LEAST_SEEDS = 5  # of a verdict
+LEAST_SEEDS = 5  # for a verdict
 Runs = dict[tuple[str, str, int], dict[str, float]]  # row, method, seed -> figures
 
 
@@ -30,12 +30,12 @@ def main(arguments: Sequence[str], prog: str) -> int:
     """Take the rows of one paper or of all, and print them; return 0, or 1 if no row can be run.
 
     arguments: of the command.
-    prog: its name, for messages.
+    prog: name of the command, for messages.
     """
     parser = argparse.ArgumentParser(prog=prog, description=__doc__)
     parser.add_argument("--paper", choices=(*PAPERS, "all"), default="all", help="by default all")
     parser.add_argument("--rows", default="", help=f"some of {', '.join(ROWS)}; by default all of the paper")
-    parser.add_argument("--quick", action="store_true", help="minutes in all: the path, whose figures say little")
+    parser.add_argument("--quick", action="store_true", help="takes minutes; its figures mean little")
     parser.add_argument("--seeds", type=int, help=f"by default {SEEDS[False]}, or {SEEDS[True]} with --quick")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="the folder of the data folders, such as uci_regression"
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str], prog: str) -> int:
         "--out",
         type=Path,
         metavar="FILE",
-        help="a JSON line for each run, by default rows.jsonl beside this module; runs that it has are not taken again",
+        help="a JSON line for each run, by default rows.jsonl in the folder of this module; its runs are not repeated",
     )
     given = parser.parse_args(arguments)
     out = given.out or FILES[given.quick]
@@ -91,15 +91,15 @@ def _read_runs(file: Path, quick: bool) -> Runs:
 def format_row(name: str, row: Row, runs: Runs, quick: bool) -> str:
     """Return a row in Markdown: a line for each claim, and then figures, mean ± SD over seeds, by method.
 
-    runs: of the row, and of others.
-    quick: True says that the figures say little.
+    runs: of all rows.
+    quick: True adds that the figures mean little.
     """
-    own = {method: _of_method(runs, name, method) for method in row.methods}
+    own = {method: _select_method(runs, name, method) for method in row.methods}
     named = dict.fromkeys(figure for one in own.values() for figures in one.values() for figure in figures)
     n = min(map(len, own.values()))
     claims = [_judge_claim(better, worse, own) for better, worse in row.claims]
     claims += [_judge_order(row.order, own[row.methods[0]])] if row.order else []
-    reduced = row.reduced + ("; and --quick, whose figures say little" if quick else "")
+    reduced = row.reduced + ("; and --quick, whose figures mean little" if quick else "")
     heads = ("figure, mean ± SD over seeds", *row.methods)
     table = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for figure in named:
@@ -113,7 +113,7 @@ def format_row(name: str, row: Row, runs: Runs, quick: bool) -> str:
     return "\n".join([title, "", *(f"- {line}" for line in lines), "", *table, ""])
 
 
-def _of_method(runs: Runs, name: str, method: str) -> dict[int, dict[str, float]]:
+def _select_method(runs: Runs, name: str, method: str) -> dict[int, dict[str, float]]:
     return {seed: figures for (row, other, seed), figures in sorted(runs.items()) if (row, other) == (name, method)}
 
 
@@ -125,24 +125,24 @@ def _format_figure(values: Sequence[float]) -> str:
 
 
 def _judge_claim(better: str, worse: str, own: dict[str, dict[int, dict[str, float]]]) -> str:
-    """Say whether the seeds agree with the paper that a method has lower values than another."""
+    """Write whether the seeds agree with the paper that a method has lower values than another."""
     seeds = sorted(own[better].keys() & own[worse].keys())
     difference = estimate_difference([own[better][seed]["value"] - own[worse][seed]["value"] for seed in seeds])
     if difference is None:
         return f"{better} better than {worse}: one seed, no verdict"
-    told = f"difference {difference.mean:.4g} [{difference.low:.4g}, {difference.high:.4g}]"
-    told += "" if difference.p is None else f", t-test p = {difference.p:.2g}"
+    interval = f"difference {difference.mean:.4g} [{difference.low:.4g}, {difference.high:.4g}]"
+    interval += "" if difference.p is None else f", t-test p = {difference.p:.2g}"
     if difference.n < LEAST_SEEDS:
         verdict = "few seeds, no verdict"
     elif difference.high < 0.0:
         verdict = "reproduced"
     else:
         verdict = "NOT REPRODUCED: the opposite" if difference.low > 0.0 else "undecided"
-    return f"{better} better than {worse}: {verdict}; {told}, {difference.n} seeds"
+    return f"{better} better than {worse}: {verdict}; {interval}, {difference.n} seeds"
 
 
 def _judge_order(order: Sequence[str], runs: dict[int, dict[str, float]]) -> str:
-    """Say how many neighbors of the published order the means keep, and in how many seeds each."""
+    """Write how many adjacent pairs of the published order the means keep, and in how many seeds each pair holds."""
     pairs = list(pairwise(order))
     means = {figure: np.mean([one[figure] for one in runs.values()]) for figure in order}
     kept = sum(bool(means[low] <= means[high]) for low, high in pairs)

@@ -14,16 +14,16 @@ from benchmarks.published.cases import CASES, RELABELED
 
 
 def take(run: Run, data: Path | None) -> dict[str, Any]:
-    """Run a method, and return what it found and what that cost; `combo` asks its model after the initial points.
+    """Run a method, and return its results and its CPU time; `combo` uses its model after the initial points.
 
     run: its problem is one of `benchmarks.published.cases.PROBLEMS`, its seed the configuration, 1 to 25.
     data: the folder of the files; None for none.
 
-    Returns what `benchmarks.peers.run.take` returns; optimum, the least value where it is proved, else None; and
-    best_known, the least value that anybody found. Of a noisy problem also noise_free_best and
-    noise_free_recommended, the values without noise of the point with the best value and of the recommended point.
+    Returns the entries of `benchmarks.peers.run.take`; optimum, the least value if it is proved, otherwise None; and
+    best_known, the least known value. For a noisy problem also noise_free_best and noise_free_recommended, the values
+    without noise of the point with the best value and of the recommended point.
 
-    Raises FileNotFoundError where the problem is a file that is not there.
+    Raises FileNotFoundError if the problem is a file that is missing.
     """
     before = time.process_time()
     case = CASES[run.problem.removesuffix(RELABELED)]
@@ -42,8 +42,8 @@ def take(run: Run, data: Path | None) -> dict[str, Any]:
 
 
 def take_named(run: Run, data: Path | None) -> tuple[Run, dict[str, Any]]:
-    """Run a method; return the run and what `take` returns.
+    """Run a method; return the run and the result of `take`.
 
-    run, data: as for `take`.
+    run, data: see `take`.
     """
     return run, take(run, data)
