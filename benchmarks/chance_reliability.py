@@ -1,10 +1,10 @@
-"""How well `auto` foretells failures: of the points to which it gives a chance of success, the share that succeed.
+"""The calibration of the probability of success that `auto` predicts: the share of points that succeed.
 
     python -m benchmarks.chance_reliability [--seeds 5] [--picture FILE]     # about five CPU minutes
 
-Each rule fails points for a reason that only an evaluation reveals. After 30, 60 and 90 trials of `auto` the chance is
-predicted of 200 random points, and before each trial of the point that is asked. The table of
-docs/evidence/auto-parts.md is printed; FILE, docs/images/reliability/chance.svg by default, shows it.
+Each rule fails points for a reason that only an evaluation reveals. The probability of success is predicted for 200
+random points after 30, 60 and 90 trials of `auto`, and for each suggested point before its trial. The command prints
+the table of docs/evidence/auto-parts.md and draws it in FILE, by default docs/images/reliability/chance.svg.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from bostruct.display import new_axes
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "reliability" / "chance.svg"
 N_TRIALS, LOOKS, N_RANDOM = 100, (30, 60, 90), 200
-EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # of the bins of chances
-COLORS = {"random points": "#0072B2", "points that `auto` asks": "#D55E00"}
+EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)  # of the bins of probabilities
+COLORS = {"random points": "#0072B2", "suggested points": "#D55E00"}
 Point = Mapping[str, Any]
 
 
@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
     space: of its points.
     objective: of the points that succeed.
-    succeeds: whether a point does.
+    succeeds: whether a point succeeds.
     """
 
     space: dict[str, Any]
@@ -41,10 +41,10 @@ class Rule(NamedTuple):
 
 
 class Foretold(NamedTuple):
-    """Chances that were predicted, and what came of their points.
+    """Predicted probabilities of success, and the outcomes of their points.
 
-    chances: in [0, 1] (m,).
-    succeeded: 1 where the point succeeded, else 0 (m,).
+    chances: probabilities in [0, 1] (m,).
+    succeeded: 1 if the point succeeded, otherwise 0 (m,).
     """
 
     chances: np.ndarray
@@ -52,12 +52,12 @@ class Foretold(NamedTuple):
 
 
 def forbid_pairs(seed: int) -> Rule:
-    """Return ten letters of six in a row, of which a sixth of all steps from letter to letter are banned.
+    """Return sequences of ten of six letters, in which a sixth of all steps from letter to letter are banned.
 
     seed: from 0.
     """
     rng = np.random.default_rng(seed)
-    banned, worth = rng.random((6, 6)) < 1 / 6, rng.normal(size=(10, 6))
+    banned, scores = rng.random((6, 6)) < 1 / 6, rng.normal(size=(10, 6))
     names = [f"x{i}" for i in range(10)]
 
     def succeeds(point: Point) -> bool:
@@ -65,11 +65,11 @@ def forbid_pairs(seed: int) -> Rule:
         return not any(banned[a, b] for a, b in pairwise(letters))
 
     space = {name: bo.Categorical(range(6)) for name in names}
-    return Rule(space, lambda point: float(sum(worth[i, point[name]] for i, name in enumerate(names))), succeeds)
+    return Rule(space, lambda point: float(sum(scores[i, point[name]] for i, name in enumerate(names))), succeeds)
 
 
 def limit_product(seed: int) -> Rule:
-    """Return a kernel's launch: threads times width must fit, and the more the faster.
+    """Return a kernel's launch: threads times width are limited, and larger values are faster.
 
     seed: from 0.
     """
@@ -84,28 +84,28 @@ def limit_product(seed: int) -> Rule:
 
 
 def limit_sum(seed: int) -> Rule:
-    """Return 20 bits of a knapsack, of which a weighed sum must stay below its half.
+    """Return a knapsack of 20 bits, whose weighted sum must be below 45% of the sum of the weights.
 
     seed: from 0.
     """
     rng = np.random.default_rng(seed)
-    weights, worth = rng.random(20), rng.random(20)
+    weights, values = rng.random(20), rng.random(20)
     names = [f"b{i:02}" for i in range(20)]
 
     def weigh(point: Point, by: np.ndarray) -> float:
         return float(sum(one for one, name in zip(by, names, strict=True) if point[name]))
 
     space = dict.fromkeys(names, bool)
-    return Rule(space, lambda point: -weigh(point, worth), lambda point: weigh(point, weights) < 0.45 * weights.sum())
+    return Rule(space, lambda point: -weigh(point, values), lambda point: weigh(point, weights) < 0.45 * weights.sum())
 
 
 RULES: dict[str, Callable[[int], Rule]] = {"pairs": forbid_pairs, "product": limit_product, "sum": limit_sum}
 
 
 def foretell(rule: Rule, seed: int) -> dict[str, Foretold]:
-    """Run `auto`, and return what it foretold of random points and of those that it asked.
+    """Run `auto`, and return its predictions for random points and for the points that it suggested.
 
-    rule: what fails.
+    rule: decides which points fail.
     seed: of the run.
     """
     space, rng = bo.Space(rule.space), np.random.default_rng([seed, 7])
@@ -114,12 +114,12 @@ def foretell(rule: Rule, seed: int) -> dict[str, Foretold]:
         for number in range(N_TRIALS):
             if number in LOOKS:
                 drawn = [space.present(x) for x in space.sample(N_RANDOM, rng)]
-                told = zip(study.predict(drawn).chance.tolist(), map(rule.succeeds, drawn), strict=True)
-                found["random points"] += list(told)
+                pairs = zip(study.predict(drawn).chance.tolist(), map(rule.succeeds, drawn), strict=True)
+                found["random points"] += list(pairs)
             trial = study.ask()
             succeeded = rule.succeeds(trial.point)
             if trial.origin == "model":
-                found["points that `auto` asks"].append((float(study.predict([trial.point]).chance[0]), succeeded))
+                found["suggested points"].append((float(study.predict([trial.point]).chance[0]), succeeded))
             if succeeded:
                 study.tell(trial, rule.objective(trial.point))
             else:
@@ -133,9 +133,9 @@ def _unzip(pairs: list[tuple[float, bool]]) -> Foretold:
 
 
 def bin_chances(found: Foretold) -> list[tuple[int, float, float]]:
-    """Return for each bin of `EDGES` the number of points, their mean chance, and the share that succeeded.
+    """Return the number of points, their mean probability and the share that succeeded for each bin of `EDGES`.
 
-    found: chances and what came of them; means of a bin without points are NaN.
+    found: predictions and outcomes; means of a bin without points are NaN.
     """
     places = np.clip(np.searchsorted(EDGES, found.chances, side="right") - 1, 0, len(EDGES) - 2)
     rows = []
@@ -148,7 +148,7 @@ def bin_chances(found: Foretold) -> list[tuple[int, float, float]]:
 
 
 def join(parts: list[Foretold]) -> Foretold:
-    """Return what was foretold in several runs as one.
+    """Concatenate the predictions of several runs.
 
     parts: at least one.
     """
@@ -156,22 +156,21 @@ def join(parts: list[Foretold]) -> Foretold:
 
 
 def draw(found: Mapping[str, Foretold], picture: Path) -> None:
-    """Draw the share that succeeded against the mean chance of each bin.
+    """Draw the share that succeeded against the mean predicted probability of each bin.
 
     found: by the kind of points.
-    picture: where the figure is written.
+    picture: file of the figure.
     """
     axes = new_axes(4.8, 4.4)
-    axes.plot([0, 1], [0, 1], color="#7b8794", linestyle=(0, (4, 3)), linewidth=1.2, label="as foretold")
+    axes.plot([0, 1], [0, 1], color="#7b8794", linestyle=(0, (4, 3)), linewidth=1.2, label="as predicted")
     for kind, marker in zip(found, "os", strict=True):
         bins = [row for row in bin_chances(found[kind]) if row[0]]
         counts, chances, shares = (np.array(column) for column in zip(*bins, strict=True))
         errors = 1.96 * np.sqrt(np.maximum(shares * (1.0 - shares), 0.25 / counts) / counts)
-        label = kind.replace("`", "")
         axes.errorbar(
-            chances, shares, yerr=errors, marker=marker, capsize=3, color=COLORS[kind], linewidth=1.4, label=label
+            chances, shares, yerr=errors, marker=marker, capsize=3, color=COLORS[kind], linewidth=1.4, label=kind
         )
-    axes.set(xlabel="chance of success, as predicted", ylabel="share that succeeded", xlim=(0, 1), ylim=(-0.05, 1.05))
+    axes.set(xlabel="predicted probability of success", ylabel="share that succeeded", xlim=(0, 1), ylim=(-0.05, 1.05))
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)
     picture.parent.mkdir(parents=True, exist_ok=True)
@@ -189,7 +188,8 @@ def main() -> None:
             for kind, one in foretell(make(seed), seed).items():
                 found[kind].append(one)
     together = {kind: join(parts) for kind, parts in found.items()}
-    print("| chance | " + " | ".join(f"{kind}: points | mean chance | succeeded" for kind in together) + " |")
+    heads = " | ".join(f"{kind}: points | mean probability | succeeded" for kind in together)
+    print(f"| probability | {heads} |")
     print("| --- |" + " --- |" * 3 * len(together))
     for place, rows in enumerate(zip(*map(bin_chances, together.values()), strict=True)):
         cells = [f"{n} | {chance:.2f} | {share:.2f}" if n else "0 |  | " for n, chance, share in rows]

@@ -1,11 +1,11 @@
-"""CIFAR-10 kept as six JPEG mosaics, written as the official binary batches, which bostruct.nas.cifar reads.
+"""Convert CIFAR-10 from six JPEG mosaics to the format of the official binary batches, for bostruct.nas.cifar.
 
     python -m benchmarks.cifar_mosaics MOSAICS OUT
 
 MOSAICS: train_1.jpg to train_5.jpg and test.jpg, tiles of 32 x 32 pixels row by row in the official order, and
-labels.npz with arrays ``train`` and ``test``. OUT: gets data_batch_1.bin to data_batch_5.bin, test_batch.bin,
+labels.npz with arrays ``train`` and ``test``. OUT gets data_batch_1.bin to data_batch_5.bin, test_batch.bin,
 batches.meta.txt and NOTE.txt. JPEG is lossy, so the pixels and MD5s are not the official ones. The batches are binary
-because bostruct unpickles python batches only where their MD5 is official, and reads binary ones whatever their MD5.
+because bostruct reads binary batches with any MD5, but python batches (pickles) only with the official MD5.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOTE = (
 
 
 def tiles(mosaic: np.ndarray) -> np.ndarray:
-    """Images (n, 3, 32, 32) of a mosaic (32 rows, 32 columns, 3), row by row. Raises ValueError."""
+    """Return the images (n, 3, 32, 32) of a mosaic (32 rows, 32 columns, 3), row by row. Raises ValueError."""
     height, width = mosaic.shape[:2]
     if mosaic.ndim != 3 or mosaic.shape[2] != 3 or height % SIDE or width % SIDE:
         raise ValueError(f"mosaic: expected RGB tiles of {SIDE} x {SIDE} pixels, got shape {mosaic.shape}")
@@ -37,9 +37,9 @@ def tiles(mosaic: np.ndarray) -> np.ndarray:
 
 
 def convert(mosaics: Path, out: Path) -> int:
-    """Write the six batches and the note; gives the number of images.
+    """Write the six batches and the note; return the number of images.
 
-    Raises BostructError where a file is missing, mosaics and labels do not fit, or `out` has batches already, and
+    Raises BostructError if a file is missing, if mosaics and labels do not match, or if `out` already has batches, and
     MissingExtra without Pillow.
     """
     present = [out / f"{name}{ending}" for name in BATCHES for ending in ("", ".bin")]
@@ -60,7 +60,7 @@ def _mosaic_of(batch: str) -> str:
 
 
 def _labels(mosaics: Path) -> list[np.ndarray]:
-    """Of each batch, in the order of `BATCHES`."""
+    """Return the labels of each batch, in the order of `BATCHES`."""
     path = mosaics / "labels.npz"
     if not path.is_file():
         raise BostructError(f"MOSAICS: expected labels.npz, train_1.jpg to train_5.jpg and test.jpg, found no {path}")
@@ -75,7 +75,7 @@ def _labels(mosaics: Path) -> list[np.ndarray]:
 
 
 def _records(path: Path, labels: np.ndarray) -> np.ndarray:
-    """Bytes (n, 3073), label first, as the official binary files have them."""
+    """Return the bytes (n, 3073) of the official binary format, label first."""
     pillow = optional_import("PIL.Image", "plot")
     if not path.is_file():
         raise BostructError(f"MOSAICS: found no {path}")

@@ -1,9 +1,9 @@
-"""Made problems with conditions: trees of choices that have numbers below, as in the selection of a learner.
+"""Synthetic problems with conditions: trees of choices with numbers, as in the selection of a learner.
 
     python -m benchmarks.conditions DATA
 
-fits one of them anew to the tables of FC-Net in the folder DATA, and writes `FIT`. `python -m benchmarks.sparse` runs
-all of them. Seed s of a problem is one instance. Values are errors, which are minimized.
+refits one problem to the tables of FC-Net in the folder DATA, and writes `FIT`. `python -m benchmarks.sparse` runs all
+problems. Seed s of a problem is one instance. Values are errors, which are minimized.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ Point = Mapping[str, Any]
 
 
 def share(variable: Any, value: float) -> float:
-    """Return a number as a share of its range, on the scale on which it is even."""
-    told = variable.describe()
-    low, high = told["low"], told["high"]
-    if told.get("log", False):
+    """Return a number as a share of its range, on its linear or logarithmic scale."""
+    description = variable.describe()
+    low, high = description["low"], description["high"]
+    if description.get("log", False):
         return math.log(value / low) / math.log(high / low)
     return (value - low) / (high - low)
 
 
 def learners(seed: int) -> Task:
-    """Make the choice of one of six learners, each with numbers and perhaps a choice of its own.
+    """Make the choice of one of six learners, each with its own numbers and some with a choice.
 
-    A learner's error is a floor plus a smooth bowl around a drawn optimum, whose numbers matter to different degrees
-    and in pairs; it is at most `CEILING`. Floors are close, and most learners are bad at random settings.
+    A learner's error is a floor plus a smooth bowl around a drawn optimum; the numbers have different effects and
+    interact in pairs. The error is at most `CEILING`. Floors are close, and most learners are bad at random settings.
     """
     space = bo.Space(
         {
@@ -92,11 +92,11 @@ def learners(seed: int) -> Task:
     def truth(point: Point) -> float:
         learner = point["learner"]
         own = [name for name in numbers if name in point]
-        apart = {
+        gaps = {
             name: math.sqrt(rates[name]) * (share(space.variables[name], point[name]) - optima[name]) for name in own
         }
-        far = sum(x * x for x in apart.values())
-        far += sum(pairs[i, j] * apart[i] * apart[j] for i, j in itertools.combinations(own, 2)) / max(len(own) - 1, 1)
+        far = sum(x * x for x in gaps.values())
+        far += sum(pairs[i, j] * gaps[i] * gaps[j] for i, j in itertools.combinations(own, 2)) / max(len(own) - 1, 1)
         error = floors[learner] + widths[learner] * (1.0 - math.exp(-far))
         error += sum(effects[name, point[name], learner] for name in choices if name in point)
         return min(error, CEILING)
@@ -107,8 +107,8 @@ def learners(seed: int) -> Task:
 def training(seed: int) -> Task:
     """Make the training of a network: an optimizer, a schedule, a regularizer and up to four layers, each with numbers.
 
-    The loss is a random function of the shares of all numbers: a bowl whose optimum the choices shift, and 40 random
-    waves. Numbers that a point lacks are 0 in these.
+    The loss is a random function of the shares of all numbers: a bowl with an optimum that depends on the choices, plus
+    40 random waves. In the waves, numbers that a point lacks are 0.
     """
     widths = {f"units {k}": bo.Integer(8, 512, log=True, when={"layers": list(range(k, 5))}) for k in range(1, 5)}
     space = bo.Space(
@@ -155,7 +155,7 @@ def training(seed: int) -> Task:
 
 
 def make_network_space() -> bo.Space:
-    """Make the space of two layers and their training; each activation and each schedule has numbers of its own."""
+    """Make the space of two layers and their training; each activation and each schedule has its own numbers."""
     layers = {}
     for layer in LAYERS:
         layers[f"activation {layer}"] = bo.Categorical(["relu", "tanh"])
@@ -168,9 +168,9 @@ def make_network_space() -> bo.Space:
 
 
 def fitted_network(seed: int) -> Task:
-    """Make the training of a network of two layers: log10 of the error, of polynomials fitted to FC-Net's tables.
+    """Make the training of a network of two layers: log10 of the error, by polynomials fitted to FC-Net's tables.
 
-    seed: its remainder by four chooses the data set; the scales of the numbers are shifted by up to a tenth.
+    seed: modulo four, chooses the data set; also shifts the shares of the numbers by up to a tenth.
     """
     space, fits = make_network_space(), json.loads(FIT.read_text())[FCNET_DATA_SETS[seed % len(FCNET_DATA_SETS)]]
     shift = np.random.default_rng([seed, 33]).uniform(-0.1, 0.1, len(NUMBER_AXES))
@@ -187,25 +187,25 @@ def fitted_network(seed: int) -> Task:
 
 
 def expand(shares: Array) -> Array:
-    """Return all monomials of at most three of the shares of n points (n, k)."""
+    """Return all monomials of the shares of n points, of degree at most three (n, k)."""
     n, d = shares.shape
     terms = [one for size in range(4) for one in itertools.combinations_with_replacement(range(d), size)]
     return np.stack([shares[:, list(one)].prod(axis=1) if one else np.ones(n) for one in terms], axis=1)
 
 
 def fit_tables(data: Path) -> dict[str, dict[str, list[float]]]:
-    """Return the polynomials of `expand` that fit log10 of the mean error best, by data set and branch; print R^2.
+    """Return the least-squares polynomials for log10 of the mean error, by data set and branch; print R^2.
 
     data: the folder of the tables.
     """
     found = dict[str, dict[str, list[float]]]()
-    with open_arrays(data / FCNET) as held:
-        axes = dict(json.loads(str(held["space"])))
+    with open_arrays(data / FCNET) as stored:
+        axes = dict(json.loads(str(stored["space"])))
         names = list(axes)
         grids = [to_shares(axes[name], "drop" not in name) for name in NUMBER_AXES]
         shares = np.stack([one.ravel() for one in np.meshgrid(*grids, indexing="ij")], axis=1)
         for data_set in FCNET_DATA_SETS:
-            errors = np.log10(np.minimum(held[data_set].astype(np.float64), 10.0).mean(axis=-1))
+            errors = np.log10(np.minimum(stored[data_set].astype(np.float64), 10.0).mean(axis=-1))
             table = errors.transpose([names.index(name) for name in (*BRANCH_AXES, *NUMBER_AXES)])
             found[data_set] = {}
             for branch in itertools.product(*(range(len(axes[name])) for name in BRANCH_AXES)):

@@ -1,12 +1,12 @@
-"""NASBOT against evolution and random search, paired by seed, where architectures cost nothing to evaluate.
+"""NASBOT against evolution and random search, paired by seed, on problems whose architectures are free to evaluate.
 
     python -m benchmarks.nasbot_landscape run FILE [--problem landscape] [--methods nasbot,evolution,random]
         [--seeds 20] [--trials 80]
     python -m benchmarks.nasbot_landscape report FILE
 
-FILE holds one JSON line a finished run; what it holds already is not run again. A run is judged by what the problem
-reports (noise-free, or on test data) of the best point told so far. A problem is named as `bostruct
-problems` names it, ``nasbench201:file=PATH,...`` included, which needs the file of the table.
+FILE has one JSON line for each finished run; runs in FILE are not repeated. A run is judged by the value that the
+problem reports (noise-free, or on test data) for the best observed point so far. Names of problems are those of
+`bostruct problems`, including ``nasbench201:file=PATH,...``, which needs the file of the table.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def run(
     problem_of: Callable[[str], Any] = load,
     first: int = 0,
 ) -> None:
-    """Run what the file lacks: every method on every problem, seed by seed from `first` on; skip a missing table."""
+    """Take the runs that the file lacks: every method on every problem, by seed from `first`; skip missing tables."""
     if unknown := [method for method in chosen if method not in {*methods.METHODS, *VARIANTS}]:
         raise SystemExit(f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {unknown[0]}")
     done = {(row["problem"], row["method"], row["seed"]) for row in rows(file) if len(row["values"]) >= trials}
@@ -59,7 +59,7 @@ def run(
 
 
 def one_run(problem: Any, method: str, seed: int, trials: int) -> dict[str, Any]:
-    """values: as told. reported: what each trial would be judged by. seconds: of CPU. fallbacks: how many."""
+    """Take a run; return observed and reported values of its trials, CPU seconds, and the number of fallbacks."""
     began = time.process_time()
     searcher = (methods.METHODS | VARIANTS)[method](problem.space)
     result = bo.minimize(problem, problem.space, trials, method=searcher, seed=seed, progress=False)
@@ -72,12 +72,12 @@ def one_run(problem: Any, method: str, seed: int, trials: int) -> dict[str, Any]
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
-    """Finished runs, in the order of the file; none where it is not there."""
+    """Return the finished runs in the order of the file; none if it does not exist."""
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def report(file: Path, marks: Sequence[int] = MILESTONES) -> str:
-    """Markdown: mean best value and its standard error after some numbers of trials, and paired wins of NASBOT."""
+    """Return in Markdown mean best values with standard errors after some numbers of trials, and NASBOT's wins."""
     tables = []
     found = sorted(rows(file), key=lambda row: row["method"] != "nasbot")
     for name in dict.fromkeys(row["problem"] for row in found):
@@ -92,7 +92,7 @@ def report(file: Path, marks: Sequence[int] = MILESTONES) -> str:
 
 
 def reported_of_best(values: Sequence[float], reported: Sequence[float]) -> Array:
-    """What is reported of the best value so far, after each trial; the first of equals."""
+    """Return the reported value of the best point so far after each trial; of equal points, of the first."""
     best = 0
     found = []
     for trial, value in enumerate(values):
@@ -104,7 +104,7 @@ def reported_of_best(values: Sequence[float], reported: Sequence[float]) -> Arra
 def table(
     name: str, best: dict[str, dict[int, Array]], seconds: dict[str, list[float]], marks: Sequence[int] = MILESTONES
 ) -> str:
-    """One problem. best: method -> seed -> best value after each trial. seconds: CPU a trial, of each run."""
+    """Tabulate a problem. best: method -> seed -> best value after each trial. seconds: CPU per trial of each run."""
     first = next(iter(best))
     length = min(len(values) for runs in best.values() for values in runs.values())
     marks = [mark for mark in marks if mark <= length] or [length]
@@ -125,19 +125,19 @@ def mean_and_error(values: Sequence[float]) -> str:
 
 
 def against(mine: dict[int, Array], theirs: dict[int, Array], mark: int) -> str:
-    """Wins and losses over the seeds that both have, and the two-sided sign test."""
+    """Return wins and losses over the seeds that both have, and the p-value of the two-sided sign test."""
     shared = mine.keys() & theirs.keys()
     wins = sum(bool(mine[seed][mark - 1] < theirs[seed][mark - 1]) for seed in shared)
     losses = sum(bool(mine[seed][mark - 1] > theirs[seed][mark - 1]) for seed in shared)
-    chance = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-    return f"{wins} / {losses}, {chance:.2g}"
+    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    return f"{wins} / {losses}, {p:.2g}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "report"))
     parser.add_argument("file", type=Path)
-    parser.add_argument("--problem", action="append", help="may be given again; by default the synthetic landscape")
+    parser.add_argument("--problem", action="append", help="may be repeated; by default the synthetic landscape")
     parser.add_argument("--methods", default="nasbot,evolution,regularized-evolution,random")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trials", type=int, default=80)

@@ -3,17 +3,17 @@
     python -m benchmarks.nasbot_paired FILE --data FOLDER [--problems naval protein ...] [--methods evolution ...]
         [--seeds 8] [--first 100] [--trials 40] [--rows 12000] [--epochs 20] [--rate 0.002]
 
-FOLDER holds the folders ``uci_regression``, ``nasbench201``, ``nasbench_macro`` and ``nas_small_tables`` with the .npz
-files of docs/problems.md and of `benchmarks.uci_regression`. FILE holds one JSON line a finished run; what it holds
-already is not run again, and a problem whose file is missing is skipped. Seeds from `--first` on are used, since seeds
-below 100 were looked at when settings were chosen.
+FOLDER has the folders ``uci_regression``, ``nasbench201``, ``nasbench_macro`` and ``nas_small_tables`` with the .npz
+files of docs/problems.md and of `benchmarks.uci_regression`. FILE has one JSON line for each finished run; runs in FILE
+are not repeated, and a problem whose file is missing is skipped. Seeds start at `--first`, because seeds below 100 were
+used when settings were chosen.
 
-A run is judged by what the problem reports of the best value told: the test error where there is one. A difference is
-NASBOT's minus the other's at the same seed, so that below 0 NASBOT is ahead. The interval is Student's, at 95%.
-Fewer rows and epochs make perceptrons cheap; both and the rate belong to the name of the problem, so that FILE keeps
-them apart.
+A run is judged by the value that the problem reports for the best observed point: the test error, if any. A difference
+is NASBOT's value minus the other's at the same seed, so that NASBOT is better below 0. The interval is Student's, at
+95%. Fewer rows and epochs make perceptrons cheap; rows, epochs and rate are part of the name of the problem, so that
+FILE distinguishes them.
 
-Methods may be those of `benchmarks.nasbot_variants`, among them `nasbot-line`, whose mean is a line in the log mass.
+Variants of `benchmarks.nasbot_variants` are methods, too, such as `nasbot-line`, whose mean is linear in the log mass.
 The problem ``mass``, minus the log mass of perceptrons, has no noise and needs no file.
 """
 
@@ -48,17 +48,17 @@ TABLES = {  # name in the report -> the problem, as `bostruct problems` names it
     ),
     "transnas-micro class_scene": ("transnas-micro:file={}/nas_small_tables/transnas101_micro_class_scene_subset.npz"),
 }
-CHEAP = ("mass", *TABLES)  # what trains nothing
+CHEAP = ("mass", *TABLES)  # problems without training
 PROBLEMS = (*uci_regression.SETS, *CHEAP)
 
 
 def load_problem(folder: Path, n_rows: int, recipe: Recipe, name: str) -> Any:
-    """Return a problem by its name in the report; raises OSError or ValueError where its file is not there.
+    """Return a problem by its name in the report; raises OSError or ValueError if its file is missing.
 
-    folder: holds the folders of the files.
-    n_rows: examples of a UCI set, at most.
+    folder: contains the folders of the files.
+    n_rows: maximum number of examples of a UCI data set.
     recipe: of the perceptrons.
-    name: one of `PROBLEMS`, that of a UCI set as `label` gives it.
+    name: one of `PROBLEMS`; for a UCI data set, the label that `label` returns.
     """
     if name == "mass":
         return mass()
@@ -68,12 +68,12 @@ def load_problem(folder: Path, n_rows: int, recipe: Recipe, name: str) -> Any:
 
 
 def label(name: str, n_rows: int, recipe: Recipe) -> str:
-    """Return the name of a problem on record, which says how perceptrons are trained."""
+    """Return the stored name of a problem, which includes the settings of the training."""
     return name if name in CHEAP else f"{name}, {n_rows} rows, {recipe.epochs} epochs, rate {recipe.learning_rate:g}"
 
 
 def paired_difference(mine: Array, theirs: Array) -> tuple[float, float]:
-    """Return the mean of mine - theirs, and the half width of its confidence interval; nan for less than two pairs.
+    """Return the mean of mine - theirs and the half width of its confidence interval; NaN for less than two pairs.
 
     mine, theirs: paired, (n,).
     """
@@ -86,7 +86,7 @@ def paired_difference(mine: Array, theirs: Array) -> tuple[float, float]:
 
 
 def report(file: Path, marks: Sequence[int]) -> str:
-    """Return the table of all problems of a file, in Markdown, without runs that are shorter than the last mark.
+    """Return the table of all problems of a file in Markdown, without runs that are shorter than the last mark.
 
     file: of runs.
     marks: numbers of trials after which runs are compared.
@@ -112,8 +112,8 @@ def report(file: Path, marks: Sequence[int]) -> str:
 def compare(mine: dict[int, Array], theirs: dict[int, Array], marks: Sequence[int]) -> str:
     """Return the cells of one line of the table, over the seeds that both have.
 
-    mine, theirs: seed -> what is reported of the best value after each trial.
-    marks: numbers of trials; the means, wins and losses are those after the last one.
+    mine, theirs: seed -> reported value of the best point after each trial.
+    marks: numbers of trials; means, wins and losses are taken at the last mark.
     """
     seeds = sorted(mine.keys() & theirs.keys())
     own, others = (np.array([runs[seed][: marks[-1]] for seed in seeds]) for runs in (mine, theirs))
@@ -130,11 +130,11 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--data", type=Path, default=Path(), help="the folder of the folders of data")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=PROBLEMS, metavar="NAME")
-    parser.add_argument("--methods", nargs="+", default=["evolution"], help="that NASBOT is compared with")
+    parser.add_argument("--methods", nargs="+", default=["evolution"], help="compared with NASBOT")
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--first", type=int, default=100, help="the first seed")
     parser.add_argument("--trials", type=int, default=40)
-    parser.add_argument("--rows", type=int, default=uci_regression.ROWS, help="examples of a UCI set, at most")
+    parser.add_argument("--rows", type=int, default=uci_regression.ROWS, help="most examples of a UCI data set")
     parser.add_argument("--epochs", type=int, default=uci_regression.RECIPE.epochs)
     parser.add_argument("--rate", type=float, default=uci_regression.RECIPE.learning_rate, help="of the training")
     given = parser.parse_args()

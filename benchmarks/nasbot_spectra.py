@@ -1,6 +1,6 @@
-"""How often the Gram matrices of `nasbot` are indefinite, and the shares that its terms take at the median distances.
+"""How often the Gram matrices of `nasbot` are indefinite, and the sizes of its terms at the median distances.
 
-python -m benchmarks.nasbot_spectra [--problem landscape] [--seeds 2] [--trials 100]
+    python -m benchmarks.nasbot_spectra [--problem landscape] [--seeds 2] [--trials 100]
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bostruct.problems.registry import load
 
 
 def find_eigenvalues(problem: Any, seed: int, trials: int) -> Array:
-    """Return the smallest eigenvalue over the mean diagonal of each suggestion that a model made in a run."""
+    """Return the smallest eigenvalue over the mean diagonal for each suggestion of a model in a run."""
     result = bo.minimize(problem, problem.space, trials, method="nasbot", seed=seed, progress=False)
     return np.array([t.info["smallest_eigenvalue"] for t in result.trials if "smallest_eigenvalue" in t.info])
 
 
 def find_shares(space: Any) -> Array:
-    """Return each term of the exponent at its own median distance and its prior's mode (8,): those of d, of dbar."""
+    """Return each term of the exponent at its median distance and its prior's mode: of d, then of dbar (8,)."""
     xs = space.architectures(space.sample(N_SCALE_POINTS, np.random.default_rng(0)))
     kernel = scaled_otmann(xs, REFERENCE)
     medians = np.median(kernel.prepare(xs)[:, *np.triu_indices(N_SCALE_POINTS, 1)], axis=1)

@@ -1,12 +1,12 @@
-"""The steps that NASBOT's model lets it take: what it thinks of children far from the best perceptron, and near it.
+"""The steps that NASBOT's model favors: its predictions for children near the best perceptron and far from it.
 
     python -m benchmarks.nasbot_steps [--seeds 8] [--first 100] [--trials 20] [--children 200]
 
-The objective is minus the log mass of perceptrons, without noise, so that a larger perceptron is always a better one.
-After some trials of evolution, children of the best perceptron by 1 to 5 mutations are sorted by how much log mass they
-gain. Each line has the share of the children, their true gain, the mean and the standard deviation that the model
-predicts of it, and the share that they have in the ten children of largest expected improvement. `nasbot` is the model
-as it is, `nasbot-line` has a line in the log mass as its mean.
+The objective is minus the log mass of perceptrons, without noise, so that a larger perceptron is always better. After
+some trials of evolution, children of the best perceptron by 1 to 5 mutations are sorted by their gain in log mass. Each
+line has the share of the children, their true gain, the mean and standard deviation of the gain that the model
+predicts, and their share of the ten children with the largest expected improvement. `nasbot` is the unchanged model,
+`nasbot-line` has a linear function of the log mass as its mean.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.study.threads import ThreadLimit
 
 GAINS = (-np.inf, 0.0, 0.1, 0.2, 0.4, 0.8, np.inf)  # of log mass
-CHOSEN = 10  # children of largest expected improvement
+CHOSEN = 10  # children with the largest expected improvement
 
 
 def judge_children(search: BayesianSearch, seed: int, n_trials: int, n_children: int) -> Array:
-    """Return what a model thinks of children of the best perceptron (m, 4).
+    """Return the gains and a model's predictions for children of the best perceptron (m, 4).
 
-    search: gives the model.
-    seed: of the trials told, which are of evolution, and of the children.
-    n_trials: told.
-    n_children: drawn; equal ones are one child.
+    search: contains the model.
+    seed: of the trials of evolution, and of the children.
+    n_trials: trials of evolution, which the model observes.
+    n_children: number of drawn children; equal children count once.
 
-    Returns the gain in log mass, the mean and the standard deviation predicted of it, and 1.0 for the `CHOSEN` of
+    Returns the gain in log mass, its predicted mean and standard deviation, and 1.0 for the `CHOSEN` children with the
     largest expected improvement, 0.0 for others.
     """
     problem = mass()
-    told = bo.minimize(problem, problem.space, n_trials, method="evolution", seed=seed, progress=False)
-    xs, values = [trial.point for trial in told.trials], np.array([trial.value for trial in told.trials], np.float64)
+    result = bo.minimize(problem, problem.space, n_trials, method="evolution", seed=seed, progress=False)
+    xs, values = [one.point for one in result.trials], np.array([one.value for one in result.trials], np.float64)
     rng = np.random.default_rng(seed)
     posterior, _, _ = search.surrogate.condition(xs, values, search.surrogate.initial_state(), rng)
     best = xs[int(np.argmin(values))]
@@ -48,13 +48,13 @@ def judge_children(search: BayesianSearch, seed: int, n_trials: int, n_children:
     children = list({x.fingerprint: x for x in (far.mutate(best, rng) for _ in range(n_children))}.values())
     prediction, incumbent = posterior.predict(children), float(values.min())
     gains = np.array([log_mass(x) for x in children]) - log_mass(best)
-    worth = LOG_EI(prediction, incumbent)[0]
-    chosen = np.isin(np.arange(len(children)), np.argsort(-worth)[:CHOSEN]).astype(np.float64)
+    log_ei = LOG_EI(prediction, incumbent)[0]
+    chosen = np.isin(np.arange(len(children)), np.argsort(-log_ei)[:CHOSEN]).astype(np.float64)
     return np.stack([gains, incumbent - prediction.mean[0], np.sqrt(prediction.variance[0]), chosen], axis=1)
 
 
 def table(name: str, judged: Array) -> list[str]:
-    """Return the lines of one model: those of `judge_children`, by the gain in log mass."""
+    """Return the lines of one model, by the gain in log mass."""
     place = np.digitize(judged[:, 0], GAINS) - 1
     lines = []
     for i in range(len(GAINS) - 1):

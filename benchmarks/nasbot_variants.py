@@ -1,4 +1,4 @@
-"""Variants of NASBOT that benchmarks compare with it, and a problem without noise on which its steps can be read."""
+"""Variants of NASBOT that benchmarks compare with it, and a problem without noise on which its steps are visible."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def log_mass(x: bo.Architecture) -> float:
 
 @dataclass(frozen=True)
 class LineSurrogate(Surrogate):
-    """A surrogate of what is left over a line in the log mass, which it adds again to the mean.
+    """A surrogate of the residuals of a linear fit in the log mass, which is added to the predicted mean.
 
-    surrogate: of the rest.
+    surrogate: of the residuals.
     """
 
     surrogate: Surrogate
@@ -43,12 +43,12 @@ class LineSurrogate(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        found = np.array([log_mass(x) for x in xs])
-        centered = found - found.mean()
-        spread = float(np.std(found)) or 1.0
-        slope = float(centered @ values) / (spread**2 * (len(found) + RIDGE))
-        constant = float(values.mean()) - slope * float(found.mean())
-        posterior, state, info = self.surrogate.condition(xs, values - constant - slope * found, state, rng)
+        masses = np.array([log_mass(x) for x in xs])
+        centered = masses - masses.mean()
+        sd = float(np.std(masses)) or 1.0
+        slope = float(centered @ values) / (sd**2 * (len(masses) + RIDGE))
+        constant = float(values.mean()) - slope * float(masses.mean())
+        posterior, state, info = self.surrogate.condition(xs, values - constant - slope * masses, state, rng)
         return LinePosterior(posterior, constant, slope), state, info | {"slope": slope}
 
 
@@ -56,7 +56,7 @@ class LineSurrogate(Surrogate):
 class LinePosterior(Posterior):
     """The posterior of `LineSurrogate`.
 
-    posterior: of the rest.
+    posterior: of the residuals.
     constant, slope: of the line.
     """
 
@@ -73,15 +73,15 @@ class LinePosterior(Posterior):
     def believe(self, xs: Batch) -> LinePosterior:
         return replace(self, posterior=self.posterior.believe(xs))
 
-    def _add_line(self, rest: Prediction, xs: Batch) -> Prediction:
+    def _add_line(self, residual: Prediction, xs: Batch) -> Prediction:
         line = self.constant + self.slope * np.array([log_mass(x) for x in xs])
-        return rest._replace(mean=rest.mean + line)
+        return residual._replace(mean=residual.mean + line)
 
 
 class FarDomain:
-    """A domain whose mutation is 1 to `FAR` mutations in a row, all numbers equally likely.
+    """A domain with a mutation that is 1 to `FAR` mutations in a row, with equal probabilities of each number.
 
-    domain: the one that it is otherwise.
+    domain: everything except its mutation is used.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -98,16 +98,16 @@ class FarDomain:
 
 @dataclass(frozen=True)
 class FarEvolution(Evolution):
-    """`Evolution` whose children are several mutations away from their parents."""
+    """`Evolution` with children that are several mutations away from their parents."""
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        far: Any = FarDomain(domain)  # what it does not do itself, the domain does
+        far: Any = FarDomain(domain)
         return super().__call__(score, far, starts, rng)
 
 
 @dataclass(frozen=True)
 class DrawnEvolution(Evolution):
-    """`Evolution` that begins at points drawn from the domain too."""
+    """`Evolution` that also starts at points drawn from the domain."""
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         pool = domain.join(self.pool, domain.sample(DRAWN, rng))
@@ -115,7 +115,7 @@ class DrawnEvolution(Evolution):
 
 
 def with_line(domain: Any) -> BayesianSearch:
-    """Build NASBOT whose mean is a line in the log mass."""
+    """Build NASBOT with a mean that is linear in the log mass."""
 
     def fit(*given: Any) -> Any:
         return LineSurrogate(methods.map_surrogate(*given))
@@ -124,7 +124,7 @@ def with_line(domain: Any) -> BayesianSearch:
 
 
 def with_maximizer(kind: type[Evolution], domain: Any) -> BayesianSearch:
-    """Build NASBOT with another search for the largest acquisition value."""
+    """Build NASBOT with another maximizer of the acquisition function."""
     search = methods.nasbot(domain)
     return replace(search, maximizer=kind(domain.pool))
 

@@ -2,12 +2,12 @@
 
     python -m benchmarks.noise_prior [--seeds 10] [--first-seed 0] [--quick] [--out FILE]
 
-A prior is that of the log variance of the noise, of standardized values: normal with a mean and an sd. `auto` is the
-default method, which selects between the first two. Every prior searches the same instances from the same initial
-points; a seed is one instance and its initial points. The table has the mean of the first prior, and for the others the
-mean paired difference to it with its standard error: a negative number is a gain. `told` is the value of `best_point`,
-`recommended` that of `recommended`, both without noise. FILE keeps a JSON line for each run. Runs that FILE holds are
-not repeated, so a file is good for one revision of the package.
+A prior is a normal density of the log variance of the noise of standardized values, named by its mean and sd. `auto` is
+the default method, which selects between the first two priors. Every prior searches the same instances from the same
+initial points; a seed is one instance and its initial points. The table has the mean of the first prior, and for the
+others the mean paired difference to it with its standard error: a negative number is a gain. `told` is the value of
+`best_point`, `recommended` the value of `recommended`, both without noise. FILE has a JSON line for each run. Runs in
+FILE are not repeated, so a file is valid for one revision of the package.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Point = Mapping[str, Any]
 
 
 class Task(NamedTuple):
-    """A function to minimize. value: as the search is told it. truth: without noise."""
+    """A function to minimize. value: as the search observes it. truth: without noise."""
 
     space: bo.Space
     value: Callable[[Point], float]
@@ -54,13 +54,13 @@ class Key(NamedTuple):
 
 
 def load_task(spec: str, seed: int) -> Task:
-    """Load a problem of the package, whose instance is `seed` where the specification leaves it open."""
+    """Load a problem of the package; its instance is `seed` if the specification has a place for it."""
     problem: Any = problems.load(spec.format(seed))
     return Task(problem.space, problem, problem.noise_free)
 
 
 def make_ackley(seed: int) -> Task:
-    """Make the Ackley function of 10 ordinals of 7 levels, 1 apart, whose optimum is a random grid point."""
+    """Make the Ackley function of 10 ordinals of 7 levels at distance 1; its optimum is a random grid point."""
     space = bo.Space({f"x{i}": bo.Ordinal(range(7)) for i in range(10)})
     optimum = np.random.default_rng([seed, 1]).integers(7, size=10)
 
@@ -75,9 +75,9 @@ def make_noisy(n_bits: int, n_ordinals: int, seed: int, occasion: int = 0) -> Ta
     """Make a linear function of bits plus parabolas of ordinals of 7 levels; half the variance of the values is noise.
 
     Weights are standard normal, and parabolas have the variance of a bit of weight 1. The noise is a function of
-    the point, so that all priors see the same.
+    the point, so that it is equal for all priors.
 
-    occasion: from 0, each of which has noise of its own.
+    occasion: from 0; each occasion has different noise.
     """
     space = bo.Space(
         {f"b{i}": bool for i in range(n_bits)} | {f"o{i}": bo.Ordinal(range(7)) for i in range(n_ordinals)}
@@ -117,7 +117,7 @@ TASKS = QUIET | NOISY
 
 
 def run_once(key: Key, marks: tuple[int, ...]) -> dict[str, list[float]]:
-    """Run a search; return the values told and recommended, without noise, one a mark."""
+    """Run a search; return the values of best and recommended points, without noise, at each mark."""
     task = TASKS[key.problem](key.seed)
     search: Any = methods.auto(task.space)
     if key.prior != SELECTED:
@@ -136,7 +136,7 @@ def run_once(key: Key, marks: tuple[int, ...]) -> dict[str, list[float]]:
 
 
 def run_all(keys: list[Key], marks: tuple[int, ...], out: Path | None) -> dict[Key, dict[str, list[float]]]:
-    """Run what the file does not hold yet, and append it there."""
+    """Take the runs that the file lacks, and append them to it."""
     lines = out.read_text().splitlines() if out is not None and out.exists() else []
     runs = {Key(*row["key"]): row["found"] for row in map(json.loads, lines)}
     for key in keys:
@@ -171,7 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="12 and 14 trials, 2 seeds: that it runs, no more")
+    parser.add_argument("--quick", action="store_true", help="12 and 14 trials, 2 seeds: only to test the command")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     seeds = range(given.first_seed, given.first_seed + (2 if given.quick else given.seeds))

@@ -1,10 +1,10 @@
-"""Compare log noisy expected improvement with the acquisition of `auto` where values are noisy.
+"""Compare log noisy expected improvement with the acquisition function of `auto` on noisy values.
 
     python -m benchmarks.noisy_improvement [--problem NAME] [--seeds 10] [--first-seed 10] [--quick]
 
-A seed is one instance, its noise and its first points. Values are without noise: `recommended` of the point that a run
-recommends, `asked` the mean of the last 20 points. The table has the mean of `auto`, and the mean paired difference of
-noisy improvement with its standard error: a negative number is a gain.
+A seed is one instance, its noise and its first points. Values are without noise: `recommended` is the value of the
+recommended point, `asked` the mean of the last 20 points. The table has the mean of `auto`, and the mean paired
+difference of noisy improvement with its standard error: a negative number is a gain.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LAST = 20  # trials
 
 
 class Task(NamedTuple):
-    """A function to minimize. value: as the search is told it. truth: without noise. n_trials: of a run."""
+    """A function to minimize. value: as the search observes it. truth: without noise. n_trials: of a run."""
 
     space: bo.Space
     value: Callable[[Any], float]
@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 
 def make_linear(seed: int) -> Task:
-    """Make a linear function of 16 bits, in units of its sd above its smallest value; as much of it is noise."""
+    """Make a linear function of 16 bits, in units of its sd above its smallest value, with noise of the same sd."""
     weights, noise = np.random.default_rng(1000 + seed).normal(size=16), np.random.default_rng(2000 + seed)
     sd, lowest = math.sqrt(float(weights @ weights) / 4.0), float(np.minimum(weights, 0.0).sum())
 
@@ -52,7 +52,7 @@ def make_linear(seed: int) -> Task:
 
 
 def make_maxsat(seed: int, n: int = 24, m: int = 100) -> Task:
-    """Make the number of clauses of three that are not met; the noise is that of random points."""
+    """Make the number of unsatisfied clauses of three literals; the noise has the sd of values of random points."""
     rng, noise = np.random.default_rng(3000 + seed), np.random.default_rng(4000 + seed)
     variables = np.array([rng.choice(n, 3, replace=False) for _ in range(m)])
     signs = rng.integers(0, 2, (m, 3)).astype(np.bool_)
@@ -66,7 +66,7 @@ def make_maxsat(seed: int, n: int = 24, m: int = 100) -> Task:
 
 
 def make_contamination(seed: int) -> Task:
-    """Make contamination control, simulated anew for each value; the truth is the mean of 20 other simulations."""
+    """Make contamination control with a new simulation for each value; the truth is the mean of 20 others."""
     noise = np.random.default_rng(5000 + seed)
     judges = [contamination(900_000 + k).vertex_objective for k in range(20)]
 
@@ -97,7 +97,7 @@ TASKS = {"linear": make_linear, "max3sat": make_maxsat, "contamination": make_co
 
 
 def run_once(problem: str, seed: int, is_noisy: bool, most: int | None) -> tuple[float, float]:
-    """Run a search; return the truth of the point recommended, and the mean truth of the last points."""
+    """Run a search; return the true value of the recommended point, and the mean true value of the last points."""
     task = TASKS[problem](seed)
     search: Any = methods.auto(task.space)
     if is_noisy:
@@ -109,7 +109,7 @@ def run_once(problem: str, seed: int, is_noisy: bool, most: int | None) -> tuple
 
 
 def summarize(plain: Array, noisy: Array) -> str:
-    """Write the mean of the first, and the mean paired difference with its standard error."""
+    """Write the mean of `plain`, and the mean paired difference with its standard error."""
     gains = noisy - plain
     return f"{plain.mean():.3f} | {gains.mean():+.3f} ± {gains.std(ddof=1) / math.sqrt(len(gains)):.3f}"
 
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--problem", choices=[*TASKS], action="append")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=10)
-    parser.add_argument("--quick", action="store_true", help="14 trials, 2 seeds: that it runs, no more")
+    parser.add_argument("--quick", action="store_true", help="14 trials, 2 seeds: only to test the command")
     given = parser.parse_args()
     seeds = range(given.first_seed, given.first_seed + (2 if given.quick else given.seeds))
     print("| problem | seeds | recommended, auto | noisy improvement | asked, auto | noisy improvement |")

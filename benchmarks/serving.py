@@ -1,10 +1,10 @@
-"""How long `bostruct serve` lets clients wait, alone and beside a study whose suggestions are slow.
+"""The waiting times of clients of `bostruct serve`, alone and during slow suggestions of another study.
 
     python -m benchmarks.serving    # the table in docs/evidence/studies.md, a minute
 
-A server in a process of its own has a study by random search and one by `combo`, both in one file, of 30 variables of 5
-choices; the latter has 100 trials. A client asks, tells and describes the former in turns, for some seconds alone and
-then while another client asks the latter all the time. Milliseconds of the clock, over HTTP, with the file on disk.
+A server in a separate process has a quick study by random search and a slow study by `combo` with 100 trials, both with
+30 variables of 5 choices, in one file. A client sends ask, tell and describe requests to the quick study, first alone
+and then while another client continuously asks the slow study. Wall-clock milliseconds over HTTP; the file is on disk.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Client:
         self._url, self._headers = url, {"Authorization": f"Bearer {token}"}
 
     def request(self, **fields: Any) -> dict[str, Any]:
-        """Return the answer to a request; raise HTTPError for one that is refused.
+        """Return the answer to a request; raise HTTPError if it is rejected.
 
         fields: of the request.
         """
@@ -54,7 +54,7 @@ class Client:
 
 @contextmanager
 def serve(file: Path) -> Iterator[Client]:
-    """Serve a file of studies in a process of its own.
+    """Serve a file of studies in a separate process.
 
     file: with studies.
     """
@@ -71,7 +71,7 @@ def serve(file: Path) -> Iterator[Client]:
 def make_studies(file: Path) -> None:
     """Make the two studies.
 
-    file: a new one.
+    file: new file.
     """
     bo.Study(SPACE, method="random", seed=0, storage=file, name="quick").close()
     rng = np.random.default_rng(0)
@@ -84,7 +84,7 @@ def measure(client: Client, seconds: float) -> dict[str, list[float]]:
     """Return the milliseconds that requests to the quick study take, by request.
 
     client: of the server.
-    seconds: to go on for.
+    seconds: duration of the measurement.
     """
     taken: dict[str, list[float]] = {name: [] for name in REQUESTS}
 
@@ -123,15 +123,15 @@ def main() -> None:
 
             thread = threading.Thread(target=ask_slow)
             thread.start()
-            beside = measure(client, seconds)
+            loaded = measure(client, seconds)
             is_over.set()
             thread.join()
     print(
         "| request | alone: median | 99 % | beside a slow study: median | 99 % | longest |\n|---|---|---|---|---|---|"
     )
     for name in REQUESTS:
-        cells = [f"{np.quantile(taken[name], share):.1f}" for taken in (alone, beside) for share in (0.5, 0.99)]
-        print(f"| `{name}` | {' | '.join(cells)} | {max(beside[name]):.1f} |")
+        cells = [f"{np.quantile(taken[name], share):.1f}" for taken in (alone, loaded) for share in (0.5, 0.99)]
+        print(f"| `{name}` | {' | '.join(cells)} | {max(loaded[name]):.1f} |")
     print(f"\n{len(waits)} slow suggestions of {statistics.median(waits):.1f} s (median)")
 
 

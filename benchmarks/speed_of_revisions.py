@@ -1,12 +1,12 @@
-"""Compare the speed of two revisions of bostruct: the same calls in turns, on one machine.
+"""Compare the speed of two revisions of bostruct: the same calls, alternately on one machine.
 
     git archive REVISION bostruct | tar x -C FOLDER
     python -m benchmarks.speed_of_revisions FOLDER [--pairs 10] [--rows NAME,...] [--check]
 
-Each row is run by two processes of one thread, one for the package in FOLDER and one for that in this checkout. They
-take turns, and the first of a pair changes. Figures are CPU seconds of the row, and the ratio of this checkout to
-FOLDER: the geometric mean over the pairs with its 95% interval. --check makes the exit code 1 where the mean over all
-rows is above 1.02, or the interval of a row lies wholly above 1.05.
+Each row is run by two processes of one thread, one with the package in FOLDER and one with the package of this
+checkout. They alternate, and the order within a pair alternates, too. Figures are CPU seconds of the row, and the ratio
+of this checkout to FOLDER: the geometric mean over the pairs with its 95% interval. --check makes the exit code 1 if
+the mean over all rows is above 1.02, or if the interval of a row lies wholly above 1.05.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SPACES: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 
 def measure(point: dict[str, Any]) -> float:
-    """Return a smooth value of any point, at next to no cost."""
+    """Return a smooth value of any point, in negligible time."""
     total = 0.0
     for i, value in enumerate(point.values()):
         parts = value if isinstance(value, tuple | list) else (value,)
@@ -46,8 +46,8 @@ def measure(point: dict[str, Any]) -> float:
     return total
 
 
-def suggest(space: str, method: str, told: int, suggestions: int, storage: bool = False) -> Callable[[], float]:
-    """Return a row: seconds of some asks and tells, after so many told points."""
+def suggest(space: str, method: str, observed: int, suggestions: int, storage: bool = False) -> Callable[[], float]:
+    """Return a row: seconds of some asks and tells, after a number of observed points."""
 
     def run() -> float:
         import bostruct as bo
@@ -58,7 +58,7 @@ def suggest(space: str, method: str, told: int, suggestions: int, storage: bool 
             with bo.Study(domain, method=method, seed=0, storage=place) as study:
                 import numpy as np
 
-                points = [domain.present(x) for x in domain.sample(told, np.random.default_rng(0))]
+                points = [domain.present(x) for x in domain.sample(observed, np.random.default_rng(0))]
                 for point in points:
                     study.add(point, measure(point))
                 began = time.process_time()
@@ -84,7 +84,7 @@ def reopen() -> float:
 
 
 def add_frame() -> float:
-    """Return the seconds of adding 2,000 rows of a frame."""
+    """Return the seconds of adding 2,000 rows of a data frame."""
     import numpy as np
     import pandas as pd
 
@@ -129,7 +129,7 @@ ROWS: dict[str, Callable[[], float]] = {
 
 
 class Worker:
-    """A process that runs rows with the package of one folder."""
+    """A process that runs rows with the package of a folder."""
 
     def __init__(self, package: Path) -> None:
         environment = os.environ | {"PYTHONPATH": str(package), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -160,9 +160,9 @@ def serve() -> None:
 def compare(before: Path, rows: list[str], pairs: int) -> dict[str, list[tuple[float, float]]]:
     """Return the seconds of both packages, before and now, for each pair of each row; the first pair warms up.
 
-    before: has the folder bostruct of the revision before.
+    before: folder that contains the folder bostruct of the earlier revision.
     rows: names of `ROWS`.
-    pairs: of each row, from 10.
+    pairs: number of pairs of each row, from 10.
     """
     found: dict[str, list[tuple[float, float]]] = {}
     with Worker(before) as first, Worker(HERE) as second:
@@ -192,14 +192,14 @@ def describe(row: str, pairs: list[tuple[float, float]]) -> str:
 
 
 def main() -> int:
-    """Print the table; return 1 where --check finds a limit exceeded, else 0."""
+    """Print the table; return 1 if --check finds a limit exceeded, otherwise 0."""
     if sys.argv[1:] == ["--serve"]:
         serve()
         return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path, metavar="FOLDER")
     parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--rows", help="parts of the names of rows, with semicolons between them")
+    parser.add_argument("--rows", help="parts of the names of rows, separated by semicolons")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if given.pairs < min(QUANTILES):

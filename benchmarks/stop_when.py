@@ -1,10 +1,10 @@
-"""How often `bostruct.StopWhen` keeps its promise: of the runs that it stops, the share within the regret asked for.
+"""How often `bostruct.StopWhen` keeps its promise: the share of stopped runs that are within the given regret.
 
     python -m benchmarks.stop_when bits8 table      # rows of the table in docs/evidence/studies.md, a CPU minute
     python -m benchmarks.stop_when --seeds 5 bits14
 
-Each objective is drawn anew for each seed, its optimum found by listing all points. The regret is a share of the
-standard deviation of the objective over its space.
+Each objective is drawn again for each seed; its optimum is found by enumeration of all points. The regret is a share of
+the standard deviation of the objective over its space.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Point = Mapping[str, Any]
 
 
 class Problem(NamedTuple):
-    """An objective whose points are all listed.
+    """An objective with the values of all its points.
 
     space: of its points.
     objective: minimized.
@@ -39,7 +39,7 @@ class Problem(NamedTuple):
 def bits(d: int, seed: int) -> Problem:
     """Return a quadratic function of bits, with random coefficients.
 
-    d: bits, from 1.
+    d: number of bits, from 1.
     seed: from 0.
     """
     rng = np.random.default_rng(seed)
@@ -56,7 +56,7 @@ def bits(d: int, seed: int) -> Problem:
 
 
 def table(seed: int) -> Problem:
-    """Return a function of two unordered choices, which interact, and of a number, 216 points in all.
+    """Return a function of two unordered choices, which interact, and of a number, with 216 points in all.
 
     seed: from 0.
     """
@@ -74,7 +74,7 @@ def table(seed: int) -> Problem:
 
 
 def rough(seed: int) -> Problem:
-    """Return a function of 8 bits without any structure: each value drawn by itself.
+    """Return a function of 8 bits without any structure: all values are drawn independently.
 
     seed: from 0.
     """
@@ -97,12 +97,12 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
 
 
 def measure(name: str, share: float, probability: float, seeds: int) -> str:
-    """Return a row of the table: runs that were stopped, the share of them that kept the promise, trials they took.
+    """Return a row of the table: stopped runs, how many of them kept the promise, and the median of their trials.
 
     name: of the problem.
     share: the regret, in standard deviations of the objective.
     probability: of `StopWhen`.
-    seeds: runs, from 1.
+    seeds: number of runs, from 1.
     """
     kept, trials = [], []
     for seed in range(seeds):
@@ -120,7 +120,7 @@ def measure(name: str, share: float, probability: float, seeds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("problems", nargs="*", help=f"of {', '.join(PROBLEMS)}; all of them where none is given")
+    parser.add_argument("problems", nargs="*", help=f"of {', '.join(PROBLEMS)}; by default all of them")
     parser.add_argument("--seeds", type=int, default=20)
     given = parser.parse_args()
     if unknown := [name for name in given.problems if name not in PROBLEMS]:

@@ -1,18 +1,18 @@
-"""NASBOT against evolution and random search on perceptrons that are really trained, on UCI regressions.
+"""NASBOT against evolution and random search on perceptrons that are trained on UCI regression data sets.
 
     python -m benchmarks.uci_regression run FILE --data FOLDER [--sets naval parkinsons protein blog_feedback ...]
         [--methods nasbot,evolution,random] [--seeds 5] [--trials 40]
     python -m benchmarks.uci_regression report FILE
 
-FOLDER holds one .npz file a set, with the arrays of `ARRAYS`: features as (features, rows), targets as (rows,) or
-(rows, targets). `indoor_location` is UJIIndoorLoc: the signals of the access points predict longitude and latitude (the
-paper names no targets), and a signal that was not heard counts as -105 dBm, below the weakest one. Targets of
-`news_popularity` have heavy tails. Without `--sets`, the sets of the page run. The sets, the split, the
-scaling and the baselines are those of Kandasamy et al. 2018, with these departures: sets of more than 12,000 rows are
-represented by 12,000 drawn with seed 0; Adam on squared errors for 20 epochs (the published step of 1e-5 hardly trains
-anything); 3 to 12 layers of at most 256 units, from six chains of one to three hidden layers, so that a training costs
-about a second of one core. Searchers see the error on the validation part; what is reported is the error on the test
-part of the incumbent. FILE is as `benchmarks.nasbot_landscape` has it.
+FOLDER has one .npz file per data set, with the arrays of `ARRAYS`: features as (features, rows), targets as (rows,)
+or (rows, targets). `indoor_location` is UJIIndoorLoc: the signals of the access points predict longitude and latitude
+(the paper names no targets), and an absent signal is replaced by -105 dBm, which is below the weakest signal. Targets
+of `news_popularity` have heavy tails. By default, the data sets of the page run. The data sets, the split, the scaling
+and the baselines are those of Kandasamy et al. 2018, except that data sets of more than 12,000 rows are represented by
+12,000 rows drawn with seed 0; that training is Adam on squared errors for 20 epochs (the published step of 1e-5 barely
+trains); and that networks have 3 to 12 layers of at most 256 units, from six chains of one to three hidden layers, so
+that a training takes about a second of one core. Searchers observe the validation error; the test error of the
+incumbent is reported. FILE has the format of `benchmarks.nasbot_landscape`.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ SETS = ("naval", "parkinsons", "protein", "blog_feedback")  # of the page
 ARRAYS = dict.fromkeys((*SETS, "news_popularity"), ("XT", ("y",))) | {
     "indoor_location": ("wapT", ("longitude", "latitude"))
 }
-NOT_HEARD, WEAKEST = 100, -105.0  # of indoor_location: the file's mark, and what stands for it in dBm
+NOT_HEARD, WEAKEST = 100, -105.0  # of indoor_location: the file's mark of an absent signal, and its replacement in dBm
 MARKS = (10, 20, 30, 40)
 
 
 @dataclass(frozen=True)
 class Regression:
-    """A problem as the landscape's runner wants it: called for the validation error, asked for the test error."""
+    """A problem for `benchmarks.nasbot_landscape.run`: its value is the validation error, it reports the test error."""
 
     objective: NetworkObjective
     space: ArchitectureDomain
@@ -64,11 +64,11 @@ class Regression:
 
 
 def problem(folder: Path, name: str, n_rows: int = ROWS, recipe: Recipe = RECIPE) -> Regression:
-    """Return the problem of one set; raises OSError and ValueError as `dataset`.
+    """Return the problem of one data set; raises OSError and ValueError, see `dataset`.
 
-    folder: of the sets.
-    name: of the set.
-    n_rows: examples that represent the set, at most.
+    folder: of the data sets.
+    name: of the data set.
+    n_rows: maximum number of examples.
     recipe: of the trainings.
     """
     data = dataset(folder / f"{name}.npz", n_rows)
@@ -76,11 +76,11 @@ def problem(folder: Path, name: str, n_rows: int = ROWS, recipe: Recipe = RECIPE
 
 
 def dataset(file: Path, n_rows: int = ROWS) -> Dataset:
-    """Read the examples of a set, of which `n_rows` at most are drawn with seed 0.
+    """Read at most `n_rows` examples of a data set, drawn with seed 0.
 
-    file: named after the set, with the arrays that `ARRAYS` lists.
+    file: named after the data set, with the arrays that `ARRAYS` lists.
 
-    Raises OSError where the file is not there, ValueError where it lacks an array or holds one of another shape.
+    Raises OSError if the file is missing, ValueError if an array is missing or has another shape.
     """
     if file.stem not in ARRAYS:
         raise ValueError(f"set: expected one of {', '.join(ARRAYS)}; got {file.stem}")
@@ -99,7 +99,7 @@ def dataset(file: Path, n_rows: int = ROWS) -> Dataset:
 
 
 def read_arrays(file: Path, names: Sequence[str]) -> dict[str, Array]:
-    """Read arrays of an .npz file as float64; raises OSError, and ValueError, which names the file and the array."""
+    """Read arrays of an .npz file as float64; raises OSError, or ValueError that names the file and the array."""
     found: dict[str, Array] = {}
     try:
         with file.open("rb") as stream, np.load(stream) as arrays:
@@ -120,7 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "report"))
     parser.add_argument("file", type=Path)
-    parser.add_argument("--data", type=Path, help="the folder of the sets")
+    parser.add_argument("--data", type=Path, help="the folder of the data sets")
     parser.add_argument("--sets", nargs="+", default=SETS, choices=ARRAYS, metavar="SET", help=", ".join(ARRAYS))
     parser.add_argument("--methods", default="nasbot,evolution,random")
     parser.add_argument("--seeds", type=int, default=5)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.wrs_digits [--seeds 3] [--trials 60] [--seed 30000]
 
-The space is the paper's (`bostruct.nas.spaces.wrs_cnn`), with 4 to 16 filters for 100 to 1,024 and 32 to 128 units for
-1,024 to 2,048. Each trial trains 10 epochs on 599 images of 8 x 8 pixels and is told the validation accuracy on 599
-others. Published are 300 trials on CIFAR-10. N / e is the published number of random trials, in place of 37. The
-searches of a seed begin with the same random networks, each of which is trained once for all of them.
+The space is the paper's (`bostruct.nas.spaces.wrs_cnn`), with 4 to 16 filters instead of 100 to 1,024, and 32 to 128
+units instead of 1,024 to 2,048. Each trial trains 10 epochs on 599 images of 8 x 8 pixels; its value is the validation
+accuracy on 599 others. The paper has 300 trials on CIFAR-10. N / e is the published number of random trials, instead of
+37. The searches of a seed start with the same random networks, each of which is trained once for all searches.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COLUMNS = ("best accuracy", "mean of all trials", "standard deviation", "test ac
 
 
 class Found(NamedTuple):
-    """What a search has come to, in the order of `COLUMNS`; share: of its trials at one pair of numbers of layers."""
+    """The results of a search, in the order of `COLUMNS`; share: of its trials at one pair of numbers of layers."""
 
     best: float
     mean: float
@@ -77,7 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--epochs", type=int, default=RECIPE.epochs)
-    parser.add_argument("--seed", type=int, default=30_000, help="the first")
+    parser.add_argument("--seed", type=int, default=30_000, help="the first seed")
     given = parser.parse_args(arguments)
     recipe, chosen = replace(RECIPE, epochs=given.epochs), searches(given.trials)
     found: dict[str, list[Found]] = {name: [] for name in chosen}

@@ -1,11 +1,11 @@
-"""Weighted random search on the modified Griewank function of Florea and Andonie 2019, table 2: the searcher itself.
+"""Weighted random search on the modified Griewank function of Florea and Andonie 2019, table 2.
 
     python -m benchmarks.wrs_griewank [--runs 60] [--trials 1000] [--seed 10000]
 
 -G is maximized over [-600, 600]^6, G = 1 + sum (i - 1) x_i^2 / 4000 - prod cos(x_i / sqrt i). All modes run as
-`bo.maximize(..., method=methods.wrs(...))`: with the default first phase, with the published one (trials / e), and with
-the published one and the weights of the paper's table 1 in place of the forest's. The last column is another program:
-algorithms 1 and 2 of the paper on 10,000 runs at once, with those weights, which shares nothing with the searcher.
+`bo.maximize(..., method=methods.wrs(...))`: with the default first phase, with the published first phase (trials / e),
+and with the published first phase and the weights of the paper's table 1 instead of the forest's. The last column is an
+independent program: algorithms 1 and 2 of the paper, with those weights, on 10,000 runs at once.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def objective(point: dict[str, float]) -> float:
 
 
 def published_weights(*_: object) -> dict[str, float]:
-    """Return the weights of the paper's table 1, whatever the trials were."""
+    """Return the weights of the paper's table 1, regardless of the trials."""
     return dict(zip(SPACE.variables, PUBLISHED.tolist(), strict=True))
 
 
 def searchers(mode: Any, trials: int) -> list[Searcher]:
-    """Return a mode with the default first phase, with the published one, and with the published one and weights."""
+    """Return a mode with the default and the published first phase, and with the published first phase and weights."""
     first = wrs_trials(trials)
     return [
         methods.wrs(SPACE, mode=mode),
@@ -62,7 +62,7 @@ def find_best(method: Any, runs: int, trials: int, seed: int) -> list[float]:
 
 
 def simulate(mode: str, runs: int, trials: int, rng: np.random.Generator) -> list[float]:
-    """Return the best values of runs of algorithms 1 and 2 as the paper has them, made side by side.
+    """Return the best values of runs of the paper's algorithms 1 and 2, made in parallel.
 
     mode: ``random``, or one of the searcher's except ``auto``.
     """

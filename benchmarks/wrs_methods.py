@@ -1,10 +1,10 @@
-"""Weighted random search beside other methods of this package, on the functions of its paper's experiment and theorem.
+"""Compare weighted random search with other methods, on the functions of its paper's experiment and theorem.
 
     python -m benchmarks.wrs_methods [--methods wrs,auto,smac,tpe,random] [--seeds 15] [--seed 20000]
 
-Griewank: the function of `benchmarks.wrs_griewank`, six numbers; the value reached, to be maximized. The other two are
-the drawn objectives of `benchmarks.wrs_theorem` on 960 points, another one for each seed: sums of effects, and
-independent values. What is told of them is how many of the 960 points are better than the best one found. All methods
+Griewank: the function of `benchmarks.wrs_griewank`, six numbers; the figure is the best value, to be maximized. The
+other two are the random objectives of `benchmarks.wrs_theorem` on 960 points, one for each seed: sums of effects, and
+independent values. Their figure is the number of the 960 points that are better than the best point found. All methods
 have their defaults.
 """
 
@@ -26,14 +26,14 @@ MARKS = (50, 100)  # trials
 
 
 class Run(NamedTuple):
-    """objective: to be minimized. told: what is told of the best value found."""
+    """objective: to be minimized. figure: from the best value found to the figure in the table."""
 
     objective: Callable[[Any], float]
-    told: Callable[[float], float]
+    figure: Callable[[float], float]
 
 
 class Problem(NamedTuple):
-    """make: gives the run of a seed."""
+    """make: returns the run of a seed."""
 
     space: bo.Space
     make: Callable[[int], Run]
@@ -57,18 +57,18 @@ PROBLEMS = {
 
 
 def find_best(problem: Problem, method: str, seed: int) -> list[float]:
-    """What is told after each of the marks, of one run."""
+    """Return the figure of one run after each of the marks."""
     run = problem.make(seed)
     result = bo.minimize(run.objective, problem.space, max(MARKS), method=method, seed=seed, progress=False)
     values = [trial.value for trial in result.trials if trial.value is not None]
-    return [run.told(min(values[:mark])) for mark in MARKS]
+    return [run.figure(min(values[:mark])) for mark in MARKS]
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--seeds", type=int, default=15)
-    parser.add_argument("--seed", type=int, default=20_000, help="the first")
+    parser.add_argument("--seed", type=int, default=20_000, help="the first seed")
     given = parser.parse_args(arguments)
     print(f"bostruct {bo.__version__}, {given.seeds} seeds from {given.seed}: mean, standard error\n")
     print("| function | method | " + " | ".join(f"after {mark} trials" for mark in MARKS) + " |\n|---|---|---|---|")

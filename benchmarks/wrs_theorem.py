@@ -1,17 +1,17 @@
-"""Theorem 2 of Florea and Andonie 2019 by simulation: does weighted random search hit the optimum as often as random?
+"""Theorem 2 of Florea and Andonie 2019 by simulation: does weighted random search find the optimum as often as random?
 
     python -m benchmarks.wrs_theorem [--runs 20000] [--searcher-runs 1000] [--steps 240]
 
-The theorem says that k_i can be chosen so that the probability of having met the optimum after n steps is at least that
-of random search; its condition is that k_i steps have shown two different values of variable i (section 3.3 asks for
-k_i > 1 / p_i), and its proof takes the best value seen so far of each variable to be the optimal one with probability
-1 / (|S_i| - m_i + 1). Here variables have 8, 6, 5 and 4 values, probabilities of change 1, 1/2, 1/4 and 1/8, and
-objectives are drawn: sums of a random effect a variable (which the theorem assumes), and independent values of all 960
-points (where nothing can be learned from a variable by itself). With k = 0 the first phase is one point.
+The theorem states that k_i can be chosen so that weighted random search has found the optimum after n steps with at
+least the probability of random search. Its condition is that k_i steps have shown two different values of variable i
+(section 3.3 requires k_i > 1 / p_i). Its proof assumes that the best value so far of each variable is optimal with
+probability 1 / (|S_i| - m_i + 1). Here variables have 8, 6, 5 and 4 values, probabilities of change 1, 1/2, 1/4 and
+1/8, and objectives are drawn: sums of one random effect per variable (which the theorem assumes), and independent
+values of all 960 points (so that a single variable is not informative). If k = 0, the first phase is one point.
 
-Rows of algorithm 1 are simulated, all runs side by side, and may draw a point twice, as published. Rows of the searcher
-are `WeightedRandomSearch` itself in mode ``shared`` with the same probabilities. It asks for no point twice; random
-search without repeats meets the optimum in n steps with probability n / 960.
+Rows of algorithm 1 are simulated, all runs in parallel, and may draw a point twice, as published. Rows of the searcher
+are `WeightedRandomSearch` itself in mode ``shared`` with the same probabilities. It suggests no point twice; random
+search without repeats finds the optimum in n steps with probability n / 960.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.study.history import History
 
 SIZES = np.array([8, 6, 5, 4])
-CHANCES = np.array([1.0, 0.5, 0.25, 0.125])
+PROBABILITIES = np.array([1.0, 0.5, 0.25, 0.125])
 SPACE = bo.Space({f"x{i}": range(int(size)) for i, size in enumerate(SIZES)})
 LEAST = {"k_i > 1 / p_i": np.array([2, 3, 5, 9]), "k_i = 0": np.zeros(4, dtype=int)}
 
 
 def tables(kind: str, runs: int, rng: np.random.Generator) -> Array:
-    """Values of all points, one objective a run (runs, 8, 6, 5, 4)."""
+    """Return the values of all points, with one objective for each run (runs, 8, 6, 5, 4)."""
     if kind == "independent values":
         return rng.random((runs, *SIZES))
     total = np.zeros((runs, *SIZES))
-    for i, (size, weight) in enumerate(zip(SIZES, np.sqrt(CHANCES), strict=True)):
+    for i, (size, weight) in enumerate(zip(SIZES, np.sqrt(PROBABILITIES), strict=True)):
         shape = [runs, 1, 1, 1, 1]
         shape[i + 1] = size
         total += weight * rng.random((runs, size)).reshape(shape)
@@ -44,17 +44,17 @@ def tables(kind: str, runs: int, rng: np.random.Generator) -> Array:
 
 
 def simulate(values: Array, least: Array | None, steps: int, rng: np.random.Generator) -> Array:
-    """The share of runs that have met the optimum after each step (steps,); least: k_i, None for random search."""
+    """Return the share of runs that have found the optimum after each step (steps,); least: k_i, or None for random."""
     runs = len(values)
     every = np.arange(runs)
     best_possible = values.reshape(runs, -1).max(axis=1)
     x = rng.integers(0, SIZES, size=(runs, 4))
     reached = values[every, *x.T]
     met = [np.mean(reached >= best_possible)]
-    for told in range(1, steps):
+    for n in range(1, steps):
         drawn = rng.integers(0, SIZES, size=(runs, 4))
         if least is not None:
-            changes = (rng.random((runs, 1)) <= CHANCES) | (told < least)
+            changes = (rng.random((runs, 1)) <= PROBABILITIES) | (n < least)
             drawn = np.where(changes, drawn, x)
         new = values[every, *drawn.T]
         better = new >= reached
@@ -64,12 +64,12 @@ def simulate(values: Array, least: Array | None, steps: int, rng: np.random.Gene
 
 
 def chances(*_: object) -> dict[str, float]:
-    """The effects that the searcher is given, whatever its trials were."""
-    return dict(zip(SPACE.variables, CHANCES.tolist(), strict=True))
+    """Return the effects for the searcher, regardless of its trials."""
+    return dict(zip(SPACE.variables, PROBABILITIES.tolist(), strict=True))
 
 
 def search(values: Array, least: Array, steps: int, rng: np.random.Generator) -> Array:
-    """The same as `simulate`, of the searcher itself."""
+    """Return the same as `simulate`, for the searcher itself."""
     forced = dict(zip(SPACE.variables, least.tolist(), strict=True))
     searcher = WeightedRandomSearch(SPACE, chances, n_random=2, mode="shared", least=forced)
     first = [first_hit(searcher, one, steps, rng) for one in values]
@@ -77,11 +77,11 @@ def search(values: Array, least: Array, steps: int, rng: np.random.Generator) ->
 
 
 def first_hit(searcher: WeightedRandomSearch, values: Array, steps: int, rng: np.random.Generator) -> int:
-    """The step that meets the optimum, from 0; `steps` where none does."""
-    xs, told, seen, state = np.empty((steps, 4), dtype=np.int64), np.empty(steps), set(), searcher.initial_state()
+    """Return the step that finds the optimum, from 0; `steps` if none does."""
+    xs, losses, seen, state = np.empty((steps, 4), dtype=np.int64), np.empty(steps), set(), searcher.initial_state()
     for n in range(steps):
-        x, state, _ = searcher.suggest(History(xs[:n], told[:n], xs[:0], xs[:0], seen), state, rng)
-        xs[n], told[n] = x, -values[tuple(x)]
+        x, state, _ = searcher.suggest(History(xs[:n], losses[:n], xs[:0], xs[:0], seen), state, rng)
+        xs[n], losses[n] = x, -values[tuple(x)]
         if values[tuple(x)] >= values.max():
             return n
         seen.add(SPACE.key(x))

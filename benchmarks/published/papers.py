@@ -2,7 +2,7 @@
 
 `python -m benchmarks.published --paper NAME` takes the missing runs and prints the rows. A row compares the methods of
 the paper on the same kind of space. A claim is a pair of methods of which the paper found the first one better. The
-paired difference over seeds with its 95% interval (Student's t) decides whether a claim is reproduced, undecided, or not
+paired difference over seeds with its 95% interval (Student's t) decides whether a claim is reproduced, undecided or not
 reproduced. Each row lists what was reduced.
 """
 

@@ -34,5 +34,5 @@ def test_each_rule_fails_some_points_and_not_all(tmp_path: Path) -> None:
         assert 0.1 < share < 0.9
         assert np.std([rule.objective(point) for point in drawn]) > 0.0
     some = Foretold(np.array([0.2, 0.8]), np.array([0.0, 1.0]))
-    draw({"random points": some, "points that `auto` asks": some}, tmp_path / "chance.svg")
+    draw({"random points": some, "suggested points": some}, tmp_path / "chance.svg")
     assert (tmp_path / "chance.svg").stat().st_size > 1_000
