@@ -1,11 +1,11 @@
-"""Measure the share of the time for which workers are busy, beside a method that takes its time to suggest.
+"""Measure the share of the time in which workers are busy, with a method whose suggestions take time.
 
     python -m benchmarks.busy [--method auto] [--workers 64] [--trials 100] [--seconds S] [--rounds 4]
 
-A study of 60 bits is given N trials. Then an executor of threads evaluates ROUNDS times as many trials as it has
-workers, and each evaluation sleeps for S seconds. Without --seconds, S is as many times the mean seconds of a
-suggestion as there are workers: the shortest objective that can keep all of them busy. The share is taken from the
-moment when all workers were first busy to the moment when the last evaluation began. It needs a core to spare.
+N trials are added to a study of 60 bits. Then a thread pool evaluates ROUNDS times as many trials as it has workers,
+and each evaluation sleeps for S seconds. The default of S is the mean seconds of a suggestion times the number of
+workers: the shortest objective that can keep all workers busy. The share is taken from the moment when all workers were
+first busy until the last evaluation started. The measurement needs an idle core.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ DIMENSIONS = 60
 
 
 class Sleeper:
-    """An objective that sleeps, and notes when it began and ended.
+    """An objective that sleeps, and records when it started and ended.
 
     seconds: to sleep.
-    seed: of the linear function that it then returns.
+    seed: of the function that it then returns.
     """
 
     def __init__(self, seconds: float, seed: int) -> None:
@@ -38,47 +38,47 @@ class Sleeper:
         self._lock = threading.Lock()
 
     def __call__(self, point: dict) -> float:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         time.sleep(self.seconds)
         with self._lock:
-            self.times.append((begun, time.perf_counter()))
+            self.times.append((start, time.perf_counter()))
         return self.value(point)
 
     def value(self, point: dict) -> float:
-        """Return the value of a point at once."""
+        """Return the value of a point without sleeping."""
         bits = np.array([point[f"x{i}"] for i in range(DIMENSIONS)], dtype=float)
         return float(bits @ self._weights + 2.0 * bits[:-1] @ bits[1:])
 
 
 def find_busy_share(times: Sequence[tuple[float, float]], workers: int) -> float:
-    """Return the share of the workers' time in which they evaluated, from when all were busy to the last beginning.
+    """Return the busy share of the workers' time, from when all were busy until the last evaluation started.
 
-    times: beginning and end of each evaluation, in seconds, of more evaluations than there are workers.
+    times: start and end of each evaluation, in seconds; more evaluations than workers.
     workers: the number of workers.
     """
-    begun = sorted(begin for begin, _ in times)
-    first, last = begun[workers - 1], begun[-1]
-    inside = sum(max(0.0, min(end, last) - max(begin, first)) for begin, end in times)
-    return inside / (workers * (last - first))
+    starts = sorted(start for start, _ in times)
+    first, last = starts[workers - 1], starts[-1]
+    busy = sum(max(0.0, min(end, last) - max(start, first)) for start, end in times)
+    return busy / (workers * (last - first))
 
 
 def time_suggestions(study: bo.Study, objective: Sleeper, n: int = 10) -> float:
-    """Return the mean seconds of a suggestion, of which each sees the value of the one before."""
+    """Return the mean seconds of a suggestion; each suggestion uses the value of the previous trial."""
     seconds = 0.0
     for _ in range(n):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         trial = study.ask()
-        seconds += time.perf_counter() - begun
+        seconds += time.perf_counter() - start
         study.tell(trial, objective.value(trial.point))
     return seconds / n
 
 
 def main(arguments: Sequence[str] | None = None) -> float:
-    """Print what was measured, and return the share."""
+    """Print the measurements, and return the busy share."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.busy", description="busy workers")
     parser.add_argument("--method", default="auto")
     parser.add_argument("--workers", type=int, default=64)
-    parser.add_argument("--trials", type=int, default=100, help="that the study has at first")
+    parser.add_argument("--trials", type=int, default=100, help="that the study has at the start")
     parser.add_argument("--seconds", type=float, default=None, help="of an evaluation")
     parser.add_argument("--rounds", type=int, default=4, help="evaluations for each worker")
     given = parser.parse_args(arguments)
@@ -89,9 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> float:
         study.add(point, objective.value(point))
     suggestion = time_suggestions(study, objective)
     objective.seconds = given.workers * suggestion if given.seconds is None else given.seconds
-    known = study.n_finished
+    n_finished = study.n_finished
     with ThreadPoolExecutor(given.workers) as executor:
-        n_trials = known + given.rounds * given.workers
+        n_trials = n_finished + given.rounds * given.workers
         study.optimize(objective, n_trials, executor=executor, workers=given.workers, progress=False)
     share = find_busy_share(objective.times, given.workers)
     origins = Counter(trial.origin for trial in study.trials[-given.rounds * given.workers :])

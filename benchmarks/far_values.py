@@ -1,12 +1,12 @@
-"""Compare one far value, or many noisy ones, with the same trials observed as failed, in runs of `auto`.
+"""Compare one extreme value, or many noisy values, with the same trials observed as failed, in runs of `auto`.
 
     python -m benchmarks.far_values                            # the table of docs/evidence/auto.md: seeds 0 to 15
     python -m benchmarks.far_values --first-seed 16 --seeds 32 --rows "Branin, 1e4"   # one row on other seeds
 
-A row is a kind of problem with one disturbance; a seed is an instance of it, and three runs: without the disturbance
-(clean), with the disturbed trials observed as failed, and with their values observed. The columns are the mean gaps to
-the optimum, the mean paired difference with one standard error, and this difference in its standard deviations.
---out FILE keeps a JSON line a run; runs that it holds are not repeated.
+A row is a kind of problem with one disturbance. A seed is an instance and three runs: without the disturbance (clean),
+with the disturbed trials observed as failed, and with their values observed. The columns are the mean gaps to the
+optimum, the mean paired difference with one standard error, and this difference divided by its standard deviation.
+--out FILE has a JSON line for each run; runs in FILE are not repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 import bostruct as bo
 
-FAR_TRIAL = 6  # counted from 0: one of the ten random ones that `auto` begins with
+FAR_TRIAL = 6  # counted from 0: one of the ten random trials with which `auto` starts
 NOISE = 10.0  # standard deviation
 NOISY = f"sd {NOISE:g}"
 LITTLE_NOISE = 0.001
@@ -46,7 +46,7 @@ class Problem(NamedTuple):
 
 
 def branin(seed: int) -> Problem:
-    """Return Branin's function; its instances differ by the seed of the run alone."""
+    """Return Branin's function; its instances differ only by the seed of the run."""
     del seed
 
     def objective(point: Point) -> float:
@@ -58,7 +58,7 @@ def branin(seed: int) -> Problem:
 
 
 def bits(d: int, seed: int, interaction: float) -> Problem:
-    """Return a quadratic function of d bits with random coefficients, those of pairs of this standard deviation."""
+    """Return a random quadratic function of d bits; `interaction` is the standard deviation of pair coefficients."""
     rng = np.random.default_rng(seed)
     single, pairs = rng.normal(size=d), interaction * rng.normal(size=(d, d))
     names = [f"b{i:02}" for i in range(d)]
@@ -73,7 +73,7 @@ def bits(d: int, seed: int, interaction: float) -> Problem:
 
 
 def categories(seed: int) -> Problem:
-    """Return a function of six categories of five choices: effects of each, and of neighboring pairs."""
+    """Return a function of six categories of five choices: effects of each category, and of neighboring pairs."""
     rng = np.random.default_rng(seed)
     single, pairs = rng.normal(size=(6, 5)), 0.5 * rng.normal(size=(5, 5, 5))
 
@@ -86,7 +86,7 @@ def categories(seed: int) -> Problem:
 
 
 def mixed(seed: int) -> Problem:
-    """Return a bowl over two numbers and an integer, whose center and depth depend on a category."""
+    """Return a quadratic bowl over two numbers and an integer; its center and depth depend on a category."""
     rng = np.random.default_rng(seed)
     centers = rng.uniform(0.25, 0.75, size=3) + rng.uniform(-0.1, 0.1, size=(4, 3))
     offsets = rng.permutation(np.append(0.0, rng.uniform(0.1, 0.6, size=3)))
@@ -104,8 +104,8 @@ def mixed(seed: int) -> Problem:
 class Row(NamedTuple):
     """A kind of problem with a disturbance.
 
-    kind: its name in `KINDS`.
-    far: the value that trial 6 is observed with; None for noise of sd 10 in every second trial, passed as `sd`.
+    kind: a name in `KINDS`.
+    far: the value that is observed for trial 6; None for noise of sd 10 in every second trial, passed as `sd`.
     """
 
     kind: str
@@ -128,7 +128,7 @@ ROWS += [Row(kind, None) for kind in ("10 bits", "mixed", "10 bits, additive", "
 
 
 def run(row: Row, how: str, seed: int) -> float:
-    """Return the gap to the optimum: of the best value, or under noise of the recommended trial's value without it.
+    """Return the gap to the optimum of the best value; in noisy rows, of the recommended trial's noise-free value.
 
     row: the problem and its disturbance.
     how: ``clean``, ``failed`` or ``observed``.
@@ -152,16 +152,16 @@ def run(row: Row, how: str, seed: int) -> float:
 
 
 def take(rows: list[Row], seeds: range, path: Path | None) -> dict[tuple[str, str, int], float]:
-    """Return the gaps by row, treatment and seed; runs that the file holds are read from it.
+    """Return the gaps by row, treatment and seed; runs in the file are read from it.
 
     rows: to be run.
     seeds: of each row.
-    path: of the file with a JSON line a run; None for no file.
+    path: of the file with a JSON line for each run; None for no file.
     """
     lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
     found = {tuple(one[:3]): one[3] for one in map(json.loads, lines)}
     for row, seed, how in product(rows, seeds, ("clean", "failed", "observed")):
-        # where a far value is not observed, the run is the same for all far values
+        # if the extreme value is not observed, the run is the same for all extreme values
         key = (f"{row.kind}, any" if how != "observed" and row.far is not None else str(row), how, seed)
         if key not in found:
             found[key] = run(row, how, seed)
@@ -176,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--rows", default="", help="a part of their names, such as Branin")
+    parser.add_argument("--rows", default="", help="part of the names of rows, such as Branin")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     rows = [row for row in ROWS if given.rows in str(row)]

@@ -1,10 +1,10 @@
-"""What a GPU makes of COMBO's cells: milliseconds a step, one evaluation, the shares of its limits, a short search.
+"""COMBO's cells on a GPU: milliseconds per step, one evaluation, shares of the device's limits, a short search.
 
     python -m benchmarks.gpu_nas [--data FOLDER] [--output FILE] [--minutes 9] [--miniature]
 
---data: CIFAR-10 as `bostruct.nas.cifar` reads it; without it images of the same shape are drawn. Without CUDA all of it
-runs on the CPU at sizes that say nothing of speed (--miniature). Each section ends when its time is up; what it has is
-printed as a table and written to the file, which is renewed after every section.
+--data: CIFAR-10 as `bostruct.nas.cifar` reads it; without it, random images of the same shape are used. Without CUDA,
+everything runs on the CPU, with small sizes that do not measure speed (--miniature). Each section ends when its time is
+up. The results so far are printed as a table and written to the file, which is updated after every section.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from bostruct.nas.recipes import COMBO
 from bostruct.nas.spaces.combo_cell import ComboObjective, bits_space, decode_bits, program_of
 from bostruct.nas.training import Clock, Training, TrainingJob, train_together
 
-MEAN_CELL = 17.9e6  # multiplications and additions forward, the mean over random cells that have a path
-ASKED = 20.0  # seconds for an evaluation
+MEAN_CELL = 17.9e6  # multiplications with additions of a forward pass, the mean over random cells that have a path
+ASKED = 20.0  # target seconds of an evaluation
 WINDOWS = {(1, 0): 9, (1, 1): 25}  # of the convolutions, by type and size of a node
 SHAPE, FILTERS = (3, 32, 32), (16, 32, 64)
-PASSES = 3  # of a step: forward, and backward twice as much
+PASSES = 3  # forward passes that cost as much as a step, whose backward pass costs two
 STREAMS = (1, 4, 8)
 
 
 class Sizes(NamedTuple):
-    """steps: that are timed. matmul: rows of the matrices. copied: bytes. epochs: of the evaluation."""
+    """steps: number of timed steps. matmul: rows of the matrices. copied: bytes. epochs: of the evaluation."""
 
     train: int
     held: int
@@ -61,7 +61,7 @@ MINIATURE = Sizes(60, 20, 10, 2, 256, 2**22, 1, 2, 3, 1)
 
 @dataclass
 class Bench:
-    """What every section is given. deadline: by the monotonic clock. found: what sections so far have measured."""
+    """The inputs of every section. deadline: by the monotonic clock. found: the results of the sections so far."""
 
     data: Dataset
     device: str
@@ -73,7 +73,7 @@ class Bench:
         return self.deadline - time.monotonic()
 
     def wait(self) -> None:
-        """Until the device has done all that it was told to."""
+        """Wait until the device has finished all of its work."""
         if self.device == "cuda":
             torch.cuda.synchronize()
 
@@ -82,7 +82,7 @@ class Bench:
 
 
 def eager(device: torch.device, seed: int, *, with_graphs: bool = False) -> DeviceContext:
-    """The fallback of `DeviceContext`, whatever is asked for."""
+    """Return a context without graphs, the fallback of `DeviceContext`."""
     del with_graphs
     return DeviceContext(device, seed, with_graphs=False)
 
@@ -92,7 +92,7 @@ KINDS: dict[str, MakeContext] = {"eager": eager, "graph": DeviceContext}
 
 
 def multiplications(bits: list[int]) -> int:
-    """With their additions, of a forward pass of one image; those of convolutions and of the last layer."""
+    """Return the multiplications (with additions) of a forward pass of one image in convolutions and the last layer."""
     kernels = [WINDOWS.get(node.kind, 0) for node in decode_bits(bits)]
     total, channels, area = 0, 3, 32 * 32
     for width in FILTERS:
@@ -102,23 +102,23 @@ def multiplications(bits: list[int]) -> int:
 
 
 def mean_cell(draws: int = 2_000) -> list[int]:
-    """Of random cells that have a path the one nearest to the mean, the first drawn of equals; always the same.
+    """Return the random cell with a path that is nearest to the mean, always the same; of equal cells, the first drawn.
 
-    One 5 x 5 convolution, 20.4 million, is as near as there is: next below are two of 3 x 3, 14.9 million.
+    The nearest has one 5 x 5 convolution, 20.4 million; the next below has two 3 x 3 convolutions, 14.9 million.
     """
-    best, distance = [1] * 31, float("inf")
+    best, least_gap = [1] * 31, float("inf")
     for bits in np.random.default_rng(0).integers(2, size=(draws, 31)).tolist():
         try:
-            away = abs(multiplications(bits) - MEAN_CELL)
+            gap = abs(multiplications(bits) - MEAN_CELL)
         except bo.Infeasible:
             continue
-        if away < distance:
-            best, distance = bits, away
+        if gap < least_gap:
+            best, least_gap = bits, gap
     return best
 
 
 def synthetic(sizes: Sizes) -> Dataset:
-    """Noise around a pattern for each of ten classes, bytes of the shape of CIFAR-10."""
+    """Return images of the shape of CIFAR-10, in bytes: noise around a pattern for each of ten classes."""
     random = np.random.default_rng(0)
     patterns = random.integers(64, 192, size=(10, *SHAPE))
 
@@ -132,7 +132,7 @@ def synthetic(sizes: Sizes) -> Dataset:
 
 
 def peaks(bench: Bench) -> dict[str, float]:
-    """FLOPs and bytes a second: of a large product of matrices, bfloat16 on a GPU, and of a copy, read and written."""
+    """Return FLOPs per second of a large matrix product, bfloat16 on a GPU, and bytes per second of a copy."""
     n, number = bench.sizes.matmul, torch.bfloat16 if bench.device == "cuda" else torch.float32
     a, b = (torch.randn(n, n, device=bench.device).to(number) for _ in range(2))
     source = torch.ones(bench.sizes.copied, dtype=torch.uint8, device=bench.device)
@@ -143,7 +143,7 @@ def peaks(bench: Bench) -> dict[str, float]:
 
 
 def _seconds(bench: Bench, call: Callable[[], Any], times: int = 20) -> float:
-    """Median over rounds of one call, once it is warm."""
+    """Return the seconds of one call, the median over rounds after a warm-up call."""
     call()
     rounds = []
     for _ in range(5):
@@ -157,7 +157,7 @@ def _seconds(bench: Bench, call: Callable[[], Any], times: int = 20) -> float:
 
 
 def steps(bench: Bench) -> dict[str, Any]:
-    """Milliseconds a step, and a step and training, of both cells: eager, and replayed on several streams."""
+    """Return milliseconds per step, and per step and training, of both cells: eager, and replayed on streams."""
     found: dict[str, Any] = {}
     for name, bits in (("mean", mean_cell()), ("maximum", [1] * 31)):
         module = program_of(bits).to_torch((2, *SHAPE))
@@ -176,7 +176,7 @@ def steps(bench: Bench) -> dict[str, Any]:
 
 
 def step_milliseconds(bench: Bench, bits: list[int], kind: MakeContext, streams: int) -> float:
-    """Of a step of all the trainings together, captures and warm-up not counted."""
+    """Return the milliseconds of one step of all trainings together, without captures and warm-up."""
     network, recipe = program_of(bits), bench.recipe(1_000)
     contexts = [kind(torch.device(bench.device), seed) for seed in range(streams)]
     trainings = []
@@ -198,10 +198,10 @@ def step_milliseconds(bench: Bench, bits: list[int], kind: MakeContext, streams:
 
 
 def captures(bench: Bench) -> dict[str, float]:
-    """Milliseconds that a training of the mean cell takes until its first replay has ended.
+    """Return the milliseconds that a training of the mean cell takes until its first replay has ended.
 
-    These are the steps that warm up, the capture, and the replay. Its shapes have been met by an earlier training, as
-    those of a search mostly have.
+    These are the warm-up steps, the capture, and the replay. An earlier training had the same shapes, as most trainings
+    of a search have.
     """
     network, recipe = program_of(mean_cell()), bench.recipe(1_000)
     context = DeviceContext(torch.device(bench.device), 0)
@@ -217,13 +217,13 @@ def captures(bench: Bench) -> dict[str, float]:
 
 
 def traffic(module: nn.Module, batch: int, width: int) -> int:
-    """Bytes that a step moves, estimated: what every leaf module reads and writes, three times (forward, gradients of
-    inputs, gradients of weights) in numbers of `width` bytes, and what Adam does in numbers of 4 bytes: it reads
-    weights, gradients and two moments and writes back three of them.
+    """Return an estimate of the bytes that a step moves.
 
-    No bound: activations and pools move less backward than is counted, indices of maxima are not counted, and what is
-    read again while it is in the L2 cache (50 MB on an H200, a layer here has 3 or less) does not come from memory, so
-    that shares of a copy's speed beyond 1 are possible.
+    It counts the reads and writes of every leaf module three times (forward, gradients of inputs, gradients of weights)
+    in numbers of `width` bytes, and those of Adam in numbers of 4 bytes: Adam reads weights, gradients and two moments
+    and writes weights and moments. The estimate is no bound: the backward passes of activations and pools move less,
+    indices of maxima are not counted, and data in the L2 cache (50 MB on an H200, a layer here has 3 or less) is not
+    read from memory, so that shares of a copy's speed above 1 are possible.
     """
     numbers = 0
 
@@ -243,7 +243,7 @@ def traffic(module: nn.Module, batch: int, width: int) -> int:
 
 
 def shares(bench: Bench) -> dict[str, Any]:
-    """Of the measured peaks, reached at each way of stepping: of arithmetic from 0 to 1, of memory see `traffic`."""
+    """Return the shares of the measured peaks for each kind of steps: arithmetic from 0 to 1; memory, see `traffic`."""
     limits, found = bench.found["peaks"], {}
     for name, cell in bench.found["steps"].items():
         flops = 2 * PASSES * bench.sizes.batch * cell["multiplications"]
@@ -258,9 +258,9 @@ def shares(bench: Bench) -> dict[str, Any]:
 
 
 def evaluation(bench: Bench) -> dict[str, Any]:
-    """COMBO's evaluation of the mean cell: its recipe, its repeats, the best epoch of each."""
-    recipe, wanted = bench.recipe(bench.sizes.epochs), program_of(mean_cell())
-    builds = [lambda: build_network(wanted, bench.data, 0.0)] * bench.sizes.repeats
+    """Time COMBO's evaluation of the mean cell: its recipe, its repeats, the best epoch of each."""
+    recipe, cell = bench.recipe(bench.sizes.epochs), program_of(mean_cell())
+    builds = [lambda: build_network(cell, bench.data, 0.0)] * bench.sizes.repeats
     began = time.perf_counter()
     trainings = train_together(
         builds, bench.data, recipe, range(bench.sizes.repeats), device=bench.device, deadline=bench.deadline
@@ -276,11 +276,11 @@ def evaluation(bench: Bench) -> dict[str, Any]:
 
 
 def search(bench: Bench) -> dict[str, Any]:
-    """`auto` over the 31 bits, with few epochs and one training an evaluation."""
+    """Run `auto` over the 31 bits, with few epochs and one training per evaluation."""
     recipe = bench.recipe(bench.sizes.search_epochs)
 
     def objective(point: Any) -> float:
-        left = max(bench.seconds_left(), 1.0)  # seconds: of what time the section has left, an evaluation can take all
+        left = max(bench.seconds_left(), 1.0)  # seconds; an evaluation may use all time of the section
         return ComboObjective(NetworkObjective(bench.data, recipe, device=bench.device, seconds=left))(point)
 
     def stop(study: bo.Study, _: Any) -> None:
@@ -301,7 +301,7 @@ def search(bench: Bench) -> dict[str, Any]:
     }
 
 
-# Each with the share of what time is left that it may take.
+# Each with the largest share of the remaining time that it may take.
 SECTIONS: dict[str, tuple[Callable[[Bench], dict[str, Any]], float]] = {
     "peaks": (peaks, 0.15),
     "steps": (steps, 0.4),
@@ -313,7 +313,7 @@ SECTIONS: dict[str, tuple[Callable[[Bench], dict[str, Any]], float]] = {
 
 
 def measure_all(data: Dataset, device: str, sizes: Sizes, seconds: float, output: Path | None) -> dict[str, Any]:
-    """All sections, one after the other; one that fails says why and the others go on."""
+    """Run all sections one after the other, and return their results; the error of a failed section is its result."""
     end = time.monotonic() + seconds
     found: dict[str, Any] = {
         "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
@@ -325,7 +325,7 @@ def measure_all(data: Dataset, device: str, sizes: Sizes, seconds: float, output
         now = time.monotonic()
         try:
             found[name] = section(Bench(data, device, sizes, now + share * (end - now), found))
-        except Exception as error:  # a device is lent for minutes: the other sections are worth having
+        except Exception as error:  # the other sections still run: a device is available for minutes only
             found[name] = {"error": repr(error), "where": traceback.format_exc().splitlines()[-8:]}
         found.setdefault("section_seconds", {})[name] = time.monotonic() - now
         if output is not None:
@@ -335,7 +335,7 @@ def measure_all(data: Dataset, device: str, sizes: Sizes, seconds: float, output
 
 
 def table(found: dict[str, Any]) -> str:
-    """What was measured as Markdown."""
+    """Return the results in Markdown."""
     rows = ["| what | measured |", "|---|---|"]
     rows += [f"| {name}: {text} |" for name, text in _lines(found)]
     return "\n".join(rows)
@@ -373,20 +373,20 @@ def _short(value: Any) -> str:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", help="CIFAR-10, as bostruct.nas.cifar reads it")
-    parser.add_argument("--output", type=Path, default=Path("out/gpu_nas.json"), help="what was measured, as JSON")
-    parser.add_argument("--minutes", type=float, default=9.0, help="that all sections may take together")
+    parser.add_argument("--output", type=Path, default=Path("out/gpu_nas.json"), help="file of the results, JSON")
+    parser.add_argument("--minutes", type=float, default=9.0, help="limit for all sections together")
     parser.add_argument(
-        "--miniature", action="store_true", default=not torch.cuda.is_available(), help="sizes for seconds on a CPU"
+        "--miniature", action="store_true", default=not torch.cuda.is_available(), help="small sizes, seconds on a CPU"
     )
     given = parser.parse_args(arguments)
     sizes = MINIATURE if given.miniature else FULL
     device = "cuda" if torch.cuda.is_available() else "cpu"
     data = cifar10(given.data, sizes.train, sizes.held) if given.data else synthetic(sizes)
     found = measure_all(data, device, sizes, 60.0 * given.minutes, given.output)
-    kind = ", miniature: sizes that say nothing of speed" if given.miniature else ""
+    kind = ", miniature: sizes that do not measure speed" if given.miniature else ""
     print(f"{found['device']}, torch {found['torch']}, data: {data.name}{kind}\n")
     if not given.data:
-        print("The images are drawn, not CIFAR-10's: times are those of CIFAR-10, errors are not.\n")
+        print("The images are random, not CIFAR-10's: times are those of CIFAR-10, errors are not.\n")
     print(table(found))
 
 

@@ -1,10 +1,10 @@
-"""Compare points that one fit and one search serve with points that have a search each, as many workers get them.
+"""Compare batches of points with one fit and one search per batch and per point, for many workers.
 
     python -m benchmarks.joint [--seeds 10] [--first 40] [--trials 120] [--workers 16] [--batch 8] [PROBLEM ...]
 
-There are always as many trials in flight as there are workers. Whenever a batch of them has ended, as many are asked
-for: by `Study.ask_jointly`, and by `Study.ask`. Both begin with the same points. A row has the mean best value of each,
-and the mean difference of the paired runs with its interval of 95% (Student's t); below 0 the joint points are better.
+There are always as many trials in flight as workers. When a batch of trials has ended, as many new points are
+suggested, by `Study.ask_jointly` or by `Study.ask`. Both start with the same points. A row has the mean best value of
+each, and the mean paired difference with its 95% interval (Student's t); below 0, the joint points are better.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def run(name: str, seed: int, given: argparse.Namespace, jointly: bool) -> float
 
     name: of the problem, with a place for its seed.
     seed: of the study.
-    given: the numbers of trials, of workers, and of trials in a batch.
+    given: the numbers of trials, of workers, and of trials per batch.
     jointly: whether a batch has one fit.
     """
     problem = registry.load(name.format(seed))

@@ -1,10 +1,10 @@
-"""Ten searchers on one space of programs: NAS-Bench-201 written in the language, its table for an objective.
+"""Ten searchers on one space of programs: NAS-Bench-201 written in the language, with its table as the objective.
 
     python -m benchmarks.language_searchers FILE.npz [--seeds 20] [--trials 100]
 
 FILE: as docs/problems.md describes it for `nasbench201`, with `c10_val_12ep` for the searchers that use fidelities. The
-objective is the mean validation error on CIFAR-10 after 200 epochs; what is reported is the test error of the best by
-it. Searchers with fidelities may choose 12 epochs instead of 200, and get as many epochs in all as the others.
+objective is the mean validation error on CIFAR-10 after 200 epochs; the test error of the program with the best value
+is reported. Searchers with fidelities may choose 12 epochs instead of 200; the total of epochs is the same for all.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PUBLISHED_MCTS = "mcts(rewards='value')"
 
 
 class Table(NamedTuple):
-    """Errors in percent by the operations of the six edges. validation: after 12 and after 200 epochs."""
+    """Errors in percent, by the operations of the six edges. validation: after 12 and after 200 epochs."""
 
     validation: dict[int, dict[tuple[int, ...], float]]
     test: dict[tuple[int, ...], float]
@@ -51,7 +51,7 @@ def code(program: Any) -> tuple[int, ...]:
 
 
 def searchers(space: SearchSpace) -> dict[str, Callable[[], Any]]:
-    """By name, on the space itself."""
+    """Return functions that make the searchers without fidelities, by name."""
     names = ("random", "regularized-evolution", "smbo", "mcts", "annealing", "auto", "wrs")
     return {name: lambda name=name: methods.searcher(name, space) for name in names} | {
         PUBLISHED_MCTS: lambda: methods.mcts(space, rewards="value")
@@ -59,7 +59,7 @@ def searchers(space: SearchSpace) -> dict[str, Callable[[], Any]]:
 
 
 def run_once(space: SearchSpace, table: Table, searcher: Any, trials: int, seed: int) -> float:
-    """The test error of the best by validation after so many trials. Errors are shares, as published rewards need."""
+    """Return the test error of the best program by validation. Values are shares, as published rewards need."""
 
     def error(program: Any) -> float:
         return table.validation[200][code(program)] / 100.0
@@ -69,7 +69,7 @@ def run_once(space: SearchSpace, table: Table, searcher: Any, trials: int, seed:
 
 
 def run_with_fidelities(space: SearchSpace, table: Table, method: str, trials: int, seed: int) -> float:
-    """The same for a searcher that chooses epochs, until it has spent those of `trials` full trainings."""
+    """Return the same for a searcher that chooses epochs, until it has used the epochs of `trials` full trainings."""
     domain = bo.joint_domain({"program": space, "training": {"epochs": bo.Fidelity(list(EPOCHS))}})
     left = trials * EPOCHS[-1]
     with bo.Study(domain, method=method, seed=seed) as study:
@@ -90,13 +90,13 @@ def main() -> None:
     parser.add_argument("--methods", default="")
     given = parser.parse_args()
     if not given.file.exists():
-        sys.exit(f"{given.file}: no such file; docs/problems.md says what it must hold (nasbench201)")
+        sys.exit(f"{given.file}: no such file; docs/problems.md describes its contents (nasbench201)")
     table, space = read(given.file), SearchSpace(nasbench201(cells=1))
     plain = searchers(space)
-    wanted = given.methods.split(",") if given.methods else [*plain, "hyperband", "successive-halving"]
+    chosen = given.methods.split(",") if given.methods else [*plain, "hyperband", "successive-halving"]
     print("| method | test error, % | standard error | wins, losses against random |\n|---|---|---|---|")
     random: list[float] = []
-    for name in wanted:
+    for name in chosen:
         found = []
         for seed in range(given.seeds):
             if name in plain:

@@ -1,13 +1,13 @@
-"""NAS-Bench-201 as the field judges searchers: noisy queries, incumbent by validation, mean test error reported.
+"""NAS-Bench-201 by the field's protocol: noisy queries, incumbent by validation error, mean test error reported.
 
     python -m benchmarks.nas201_noisy FILE.npz [--methods auto nasbot] [--data cifar10] [--seeds 50] [--trials 100]
         [--processes 1] [--mean]
 
 FILE: as docs/problems.md describes it for `nasbench201`. A query is the validation error after 200 epochs of one
-training drawn at random (with --mean of all of them); the incumbent is the best query so far, and what is reported the
-mean test error of its cell. Searchers are told the logarithm of the error, which is monotone and keeps cells that learn
-nothing from setting the scale. `nasbot` and `nasbot-published` search cells as architectures; all others six variables
-of five unordered operations.
+training drawn at random (with --mean, the mean of all trainings). The incumbent is the cell of the best query so far;
+its mean test error is reported. Searchers observe the logarithm of the error, which is monotone and prevents cells that
+learn nothing from dominating the scale. `nasbot` and `nasbot-published` search cells as architectures; all others
+search six variables of five unordered operations.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ON_ARCHITECTURES = {"nasbot": methods.nasbot, "nasbot-published": methods.publis
 
 
 def one_run(file: str, data: str, method: str, trials: int, mean: bool, seed: int) -> Array:
-    """Mean test error of the incumbent after each query (trials,)."""
+    """Return the mean test error of the incumbent after each query (trials,)."""
     with np.load(file) as arrays:
         codes = arrays["edges"]
         validation = 100.0 - arrays[f"{NASBENCH201_DATA_SETS[data]}_val_200ep"].astype(np.float64)
@@ -47,7 +47,7 @@ def one_run(file: str, data: str, method: str, trials: int, mean: bool, seed: in
         searcher: Any = ON_ARCHITECTURES[method](domain)
 
         def index(point: Any) -> int:
-            return int(rows[domain.index_of(point)][0])  # of cells that are one graph the first
+            return int(rows[domain.index_of(point)][0])  # the first of the cells with this graph
     else:
         domain = bo.Space({edge: list(OPERATIONS) for edge in EDGES})
         place = {tuple(map(int, code)): i for i, code in enumerate(codes)}
@@ -57,9 +57,9 @@ def one_run(file: str, data: str, method: str, trials: int, mean: bool, seed: in
             return place[tuple(OPERATIONS.index(point[edge]) for edge in EDGES)]
 
     def query(point: Any) -> float:
-        seen = validation[index(point)]
-        seen = seen[~np.isnan(seen)]
-        return math.log(float(seen.mean() if mean else rng.choice(seen)))
+        errors = validation[index(point)]
+        errors = errors[~np.isnan(errors)]
+        return math.log(float(errors.mean() if mean else rng.choice(errors)))
 
     result = bo.minimize(query, domain, trials, method=searcher, seed=seed, progress=False)
     values = np.array([trial.value for trial in result.trials], dtype=np.float64)
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--mean", action="store_true")
     given = parser.parse_args()
     if not given.file.exists():
-        sys.exit(f"{given.file}: no such file; docs/problems.md says what it must hold (nasbench201)")
+        sys.exit(f"{given.file}: no such file; docs/problems.md describes its contents (nasbench201)")
     marks = [mark for mark in MARKS if mark <= given.trials]
     print(f"{given.seeds} seeds, {'mean' if given.mean else 'noisy'} validation, mean test error and standard error\n")
     print("| data | method | " + " | ".join(f"{mark} queries" for mark in marks) + " |")

@@ -1,6 +1,6 @@
 """How often the Gram matrices of `nasbot` are indefinite, and the sizes of its terms at the median distances.
 
-    python -m benchmarks.nasbot_spectra [--problem landscape] [--seeds 2] [--trials 100]
+python -m benchmarks.nasbot_spectra [--problem landscape] [--seeds 2] [--trials 100]
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""CPU seconds of 100 trials in Optuna with `BostructSampler`, beside the same trials in a study of ours.
+"""CPU seconds of 100 trials in Optuna with `BostructSampler`, compared with the same trials in a bostruct study.
 
     python -m benchmarks.optuna_sampler      # the table in docs/evidence/integrations.md, half a CPU minute
 
-All runs are in one process, in turns, so that a busy machine slows all of them alike; the objective costs nothing.
+The runs alternate in one process, so that a busy machine slows all of them equally; the objective's time is negligible.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Run = Callable[[], None]
 
 
 def cost(point: Mapping[str, Any]) -> float:
-    """Return a value that has its minimum, 1/64, inside the space.
+    """Return a value, whose minimum in the space is 1/64.
 
     point: of the space.
     """
@@ -41,7 +41,7 @@ def cost(point: Mapping[str, Any]) -> float:
 
 
 def ask_and_cost(trial: optuna.Trial) -> float:
-    """Return the same of a trial that suggests its parameters.
+    """Return the same value for a trial that suggests its parameters.
 
     trial: of Optuna.
     """
@@ -56,7 +56,7 @@ def ask_and_cost(trial: optuna.Trial) -> float:
 
 
 def build_runs(n_trials: int, method: str, folder: Path) -> dict[str, Run]:
-    """Return the runs to be measured, by the name of their row.
+    """Return the runs to measure, by the name of their row.
 
     n_trials: of each run.
     method: of all.
@@ -86,7 +86,7 @@ def measure(runs: Mapping[str, Run], repeats: int) -> dict[str, float]:
     """Return the median CPU seconds of each run.
 
     runs: by name.
-    repeats: of each, in turns.
+    repeats: number of runs of each; the runs alternate.
     """
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
@@ -105,7 +105,7 @@ def main() -> None:
     args = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with tempfile.TemporaryDirectory() as folder:
-        measure(build_runs(20, args.method, Path(folder)), 1)  # loads what is loaded once
+        measure(build_runs(20, args.method, Path(folder)), 1)  # imports modules
         found = measure(build_runs(args.trials, args.method, Path(folder)), args.repeats)
     print(f"| {args.trials} trials of `{args.method}` | CPU seconds | ratio |\n|---|---|---|")
     for name, seconds in found.items():

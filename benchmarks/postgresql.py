@@ -1,9 +1,9 @@
-"""What a step of a study costs in a SQLite file and in a PostgreSQL database, side by side.
+"""The time of a study's steps in a SQLite file and in a PostgreSQL database.
 
     python -m benchmarks.postgresql [URL]
 
-Without a URL a server of the tests is started, on this machine, with fsync on. Prints the median milliseconds of ask
-and tell of `random` on 60 variables, in turns of both back ends, and the trials a second of four processes that share
+Without a URL, a server of the tests is started on this machine, with fsync on. Prints the median milliseconds of ask
+and tell by `random` on 60 variables, with alternating back ends, and the trials per second of four processes that share
 one study.
 """
 
@@ -29,7 +29,7 @@ work(sys.argv[1], int(sys.argv[2]))
 
 
 def work(place: str, n_trials: int) -> None:
-    """Evaluate in this process until a study has its trials."""
+    """Evaluate in this process until a study has a number of trials."""
     with bo.Study(SPACE, method="random", seed=0, storage=place, name="shared") as study:
         study.optimize(lambda point: float(sum(point.values())), n_trials, progress=False)
 
@@ -54,7 +54,7 @@ def time_steps(places: list[str], n_trials: int) -> dict[str, tuple[float, float
 
 
 def time_sharing(place: str, n_trials: int, n_processes: int) -> float:
-    """Return the trials a second of processes that share a study, from its first trial to its last."""
+    """Return the trials per second of processes that share a study, from its first trial to its last."""
     command = [sys.executable, "-c", WORK, place, str(n_trials)]
     processes = [subprocess.Popen(command) for _ in range(n_processes)]
     if any(process.wait() for process in processes):
@@ -81,7 +81,7 @@ def main() -> None:
             print(f"{place.partition(':')[0]:40} ask {ask:6.2f} ms   tell {tell:6.2f} ms", flush=True)
         for place in places:
             found = time_sharing(place, 400, 4)
-            print(f"{place.partition(':')[0]:40} 4 processes: {found:6.1f} trials a second", flush=True)
+            print(f"{place.partition(':')[0]:40} 4 processes: {found:6.1f} trials per second", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m benchmarks.recommended [--seeds 16] [--trials 50]    # the table in docs/evidence/studies.md
 
-Ten variables of a network's training, five of them under conditions; values go from 0 to about 10. The noise is normal.
-The last column is the mean paired difference with its standard error: below 0, `recommended` is the better point.
+Ten variables of a network's training, five of them with conditions; values range from 0 to about 10. The noise is
+normal. The last column is the mean paired difference with its standard error: below 0, `recommended` is better.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def true_loss(point: Mapping[str, Any]) -> float:
 
 
 def run_once(seed: int, trials: int, noise: float) -> tuple[float, float]:
-    """Return the true values of the recommended point and of the best one told.
+    """Return the true values of the recommended point and of the point with the best observed value.
 
     seed: of the run and its noise.
     trials: of the run.

@@ -2,8 +2,8 @@
 
     python -m benchmarks.sklearn_search --seeds 10 --iterations 30
 
-Both search an RBF support vector machine on scikit-learn's breast cancer data, with the same folds. A line for each
-number of candidates: the mean error of cross-validation of the best so far, and how often each is ahead.
+Both tune an RBF support vector machine on scikit-learn's breast cancer data, with the same folds. For some numbers of
+candidates, a line has the mean cross-validation error of the best candidate so far, and how often each is ahead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DISTRIBUTIONS = {
 
 
 def trace_errors(kind: type, n_iter: int, seed: int) -> np.ndarray:
-    """Return the error of the best candidate after 1, 2, ..., n_iter of them (n_iter,)."""
+    """Return the error of the best candidate after 1, 2, ..., n_iter candidates (n_iter,)."""
     x, y = load_breast_cancer(return_X_y=True)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = kind(make_pipeline(StandardScaler(), SVC()), DISTRIBUTIONS, n_iter=n_iter, cv=folds, random_state=seed)

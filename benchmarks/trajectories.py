@@ -1,14 +1,14 @@
-"""Compare what two revisions of bostruct suggest, number by number: the record that changes of form are held against.
+"""Compare the suggestions of two revisions of bostruct number by number, to check that refactoring changes nothing.
 
     python -m benchmarks.trajectories REVISION [--quick] [--kinds NAME ...] [--methods NAME ...]
 
-Every method searches fourteen kinds of domains, and those with a fidelity, as far as it takes them, with two seeds and
-40 trials each. Some trials fail. After each trial three digests are taken: of its point, of the numbers of the
-searcher's state, and of the numbers in the trial's info. Seconds, texts and names of classes are left out; keys that
-were renamed count as the same (`RENAMED`). The command puts REVISION into a worktree, runs both revisions at the same
-time on this machine, names each pair whose digests differ with the first trial, and exits with 1 if there is one.
+Every method searches the kinds of domains that it supports, of fourteen kinds and one with a fidelity, with two seeds
+and 40 trials each. Some trials fail. After each trial three digests are taken: of its point, of the numbers in the
+searcher's state, and of the numbers in the trial's info. Seconds, strings and names of classes are ignored; renamed
+keys are treated as equal (`RENAMED`). The command puts REVISION into a worktree, runs both revisions at the same time
+on this machine, lists each pair with different digests and the first such trial, and exits with 1 if there are any.
 
---quick takes bits, a mixed space, a permutation and architectures, 15 trials and one seed: before each commit.
+--quick takes bits, a mixed space, a permutation and architectures, 15 trials and one seed; use it before each commit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FAILING_SHARE = 0.08  # of points
 
 
 def make_domains() -> dict[str, Callable[[Any], Any]]:
-    """Return what makes a domain of each kind, given the package."""
+    """Return functions that make a domain of each kind, given the package."""
     import networkx
 
     return {
@@ -110,7 +110,7 @@ def make_programs(bo: Any) -> Any:
 
 
 def list_numbers(data: object, path: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the numbers of JSON data with their paths; what `UNCOMPARED` names is left out."""
+    """Yield the numbers of JSON data with their paths, without keys that contain words of `UNCOMPARED`."""
     if isinstance(data, dict):
         for key, value in data.items():
             name = RENAMED.get(key, key)
@@ -124,7 +124,7 @@ def list_numbers(data: object, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 def value_of(data: object) -> float:
-    """Return a smooth value of the JSON of a point."""
+    """Return a value of the JSON of a point."""
     total = 0.0
     for i, (_, number) in enumerate(list_numbers(data)):
         total += math.sin(1.0 + 0.7 * i) * math.tanh(number / 5.0) + 0.1 * math.cos(number + i)
@@ -137,7 +137,7 @@ def digest(data: object) -> str:
 
 
 def record(kind: str, method: str, seed: int, trials: int, folder: str) -> dict[str, list[str]]:
-    """Run a method on a kind of domain, and return the digests after each trial; {} if it refuses the domain."""
+    """Run a method on a kind of domain, and return the digests after each trial; {} if it rejects the domain."""
     import bostruct as bo
 
     file = os.path.join(folder, f"{kind}-{method}-{seed}.db")
@@ -170,7 +170,7 @@ def record(kind: str, method: str, seed: int, trials: int, folder: str) -> dict[
 
 
 def record_all(kinds: list[str], methods: list[str], seeds: list[int], trials: int) -> None:
-    """Print the digests of each pair, a line of JSON each."""
+    """Print the digests of each pair as a line of JSON."""
     import warnings
 
     from bostruct.methods import METHODS
@@ -193,7 +193,7 @@ def start(package: Path, arguments: list[str]) -> subprocess.Popen[str]:
 
 
 def find_difference(before: dict[str, list[str]], after: dict[str, list[str]]) -> str | None:
-    """Say at which trial which digests differ first; None if none does."""
+    """Describe the first difference of the digests; None if they are equal."""
     if bool(before) != bool(after):
         return "the domain is refused by one revision alone"
     for aspect in ASPECTS if before else ():
@@ -205,7 +205,7 @@ def find_difference(before: dict[str, list[str]], after: dict[str, list[str]]) -
 
 
 def compare(revision: str, arguments: list[str]) -> int:
-    """Record two revisions at the same time, print what differs, and return the number of pairs that differ."""
+    """Record two revisions at the same time, print the differences, and return the number of pairs that differ."""
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder, "other")
         subprocess.run(["git", "worktree", "add", "--detach", "-q", str(other), revision], cwd=ROOT, check=True)
