@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed [--check] [--miniature] [NAME ...]
 
-Each runs in a process of its own with one thread. Without names all of them run; tables of others are left as they are.
-With --miniature nothing is written.
+Each benchmark runs in a separate process with one thread. By default all run; the tables of others stay unchanged. With
+--miniature nothing is written.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main() -> int:
-    """0 where all scripts ran, and with --check all requirements are met."""
+    """Run the scripts; return 0 if all succeeded and, with --check, all requirements are met; otherwise 1."""
     parser = argparse.ArgumentParser(description="all speed benchmarks")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SCRIPTS)}")
     parser.add_argument("--check", action="store_true", help="exit code 1 if a requirement is missed")
-    parser.add_argument("--miniature", action="store_true", help="tiny sizes, to see that the scripts run")
+    parser.add_argument("--miniature", action="store_true", help="tiny sizes, to test the scripts")
     given = parser.parse_args()
     if unknown := [name for name in given.names if name not in SCRIPTS]:
         parser.error(f"expected some of {', '.join(SCRIPTS)}; got {', '.join(unknown)}")
     failed = []
-    compileall.compile_dir(ROOT / "bostruct", quiet=1)  # as an installation has it
+    compileall.compile_dir(ROOT / "bostruct", quiet=1)  # as in an installation
     for name in given.names or SCRIPTS:
         options = [flag for flag in ("check", "miniature") if getattr(given, flag)]
         done = run(name, options)
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def run(name: str, options: list[str]) -> subprocess.CompletedProcess[str]:
-    """One script, with one thread."""
+    """Run a script with one thread."""
     return subprocess.run(
         [sys.executable, "-m", f"benchmarks.speed.{name}", *(f"--{option}" for option in options)],
         cwd=ROOT,
@@ -79,12 +79,12 @@ def run(name: str, options: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def with_table(page: str, name: str, printed: str) -> str:
-    """The page with the table between its markers renewed; raises ValueError where it has no markers for it."""
+    """Return the page with the table between its markers replaced; raise ValueError if it has no such markers."""
     return put_between(page, name, f"{printed.strip()}\n\n{machine()}")
 
 
 def put_between(page: str, name: str, text: str) -> str:
-    """Return a page with the text between two markers replaced; raise ValueError where it has none of that name."""
+    """Return a page with the text between two markers replaced; raise ValueError if it has no markers of this name."""
     begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not pattern.search(page):
@@ -93,14 +93,14 @@ def put_between(page: str, name: str, text: str) -> str:
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Return a description of the machine, with date and load."""
     load = "" if sys.platform == "win32" else f", load {os.getloadavg()[0]:.1f}"
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     return f"{day}, {cpu()}, {os.cpu_count()} cores{load}; 1 thread, Python {platform.python_version()}."
 
 
 def cpu() -> str:
-    """The processor's own name where the system tells it."""
+    """Return the model name of the processor if the system provides it, otherwise the platform's description."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         names = re.findall(r"model name\s*:\s*(.+)", information.read_text(encoding="utf-8"))

@@ -1,11 +1,11 @@
-"""The search for the next point: 20,000 candidates and the local search, pruned and not.
+"""The search for the next point: 20,000 candidates and the local search, with and without pruning.
 
     python -m benchmarks.speed.acquisition [--check]
 
-Model RB as weighted MaxSAT, 60 bits, n = 270, 10 posterior samples by the slice sampler. Two regimes: the values as
-they are, and the same values shuffled over the points, so that the sampler finds nothing to learn and nearly all
-candidates tie. The plain version scores every candidate with one matrix product a sample; it starts from the same
-random numbers and must choose the same point.
+Model RB as weighted MaxSAT, 60 bits, n = 270, 10 posterior samples by the slice sampler. Two regimes: the unchanged
+values, and the same values shuffled over the points, so that there is nothing to learn and nearly all candidates tie.
+The plain version scores every candidate with one matrix product per sample; it starts from the same random numbers and
+must choose the same point.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from bostruct.searchers.scores import AcquisitionScore
 
 REQUIRED = 0.5  # CPU seconds
 N = 270
-BURN_IN = 30  # sweeps; the published 100 change no cost of the search
+BURN_IN = 30  # sweeps; the published 100 would not change the cost of the search
 REPEATS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Unpruned(Score):
-    """A score of which nothing is known beforehand, so that every point must be scored."""
+    """A score without upper bounds, so that every point must be scored."""
 
     score: Score
 
@@ -47,14 +47,14 @@ def measure(miniature: bool) -> list[Row]:
     shuffled = np.random.default_rng(0).permutation(values)
     search = LocalSearch(raw_samples=200, distinct=False) if miniature else LocalSearch(distinct=False)
     rows = []
-    for regime, told in (("as fitted", values), ("values shuffled", shuffled)):
+    for regime, observed in (("as fitted", values), ("values shuffled", shuffled)):
         searcher = combo(problem.space)
         surrogate: Any = searcher.surrogate
         settings = {"burn_in": 1, "samples": 2} if miniature else {"burn_in": BURN_IN}
         surrogate = replace(surrogate, **settings)
-        posterior, state, _ = surrogate.condition(xs, told, None, np.random.default_rng(1))
-        score = AcquisitionScore(posterior, searcher.score.acquisition, float(told.min()))
-        starts = xs[np.argsort(told, kind="stable")[:1]]
+        posterior, state, _ = surrogate.condition(xs, observed, None, np.random.default_rng(1))
+        score = AcquisitionScore(posterior, searcher.score.acquisition, float(observed.min()))
+        starts = xs[np.argsort(observed, kind="stable")[:1]]
         ours, plain, same = _compare(partial(search, domain=problem.space, starts=starts), score, miniature)
         limit = np.inf if miniature else REQUIRED
         rows.append(at_most(f"candidates and local search, CPU, {regime}", limit, ours, " s"))
@@ -66,7 +66,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _compare(search: Callable[..., Any], score: Score, miniature: bool) -> tuple[float, float, bool]:
-    """Median CPU seconds, pruned and not, in turns; and whether all maxima were the same."""
+    """Return median CPU seconds with and without pruning, taken alternately, and whether all maxima were equal."""
     ours, plain, same = [], [], True
     for seed in range(1 if miniature else REPEATS):
         pruned = time_call(partial(search, score, rng=np.random.default_rng(seed)))

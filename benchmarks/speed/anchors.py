@@ -1,10 +1,10 @@
-"""Suggestions of peers beside `auto`: CPU seconds of one, before 50 and 100 evaluations.
+"""Suggestions of peers and of `auto`: CPU seconds per suggestion, before 50 and 100 evaluations.
 
     PEERS=PYTHON python -m benchmarks.speed.anchors [--check]
 
-PYTHON is an interpreter with the peers and this package, such as `benchmarks.peers` has; without it, this one. A peer
-that it lacks is left out. A suggestion is the mean of the ten before, of a run from ten shared points; a run ends after
-two CPU minutes.
+PYTHON is an interpreter with the peers and this package, as for `benchmarks.peers`; by default the running interpreter.
+A peer that is not installed there is left out. Figures are means over the ten previous suggestions of a run from ten
+shared points; a run ends after two CPU minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.speed.report import YARDSTICK, Row, main, plain_row
 PROBLEMS = ("max-3-sat 60/300", "nk 30x5", "ackley, categories")
 SEARCHES = ("auto", "Optuna GP", "BoTorch", "HEBO", "Ax", "Optuna TPE")
 NUMBERS = (50, 100)
-COUNTED = 10  # suggestions
+COUNTED = 10  # suggestions of a mean
 MOST_SECONDS = 120.0  # of CPU for a run
 
 
@@ -40,7 +40,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _describe(seconds: list[float]) -> str:
-    """Return the means before `NUMBERS` evaluations, and before the last one if the run was ended."""
+    """Return the means before `NUMBERS` evaluations, and before the last evaluation if the run was cut."""
     ends = [n for n in NUMBERS if n <= len(seconds)]
     ends += [len(seconds)] * (len(ends) < len(NUMBERS))
     means = [float(np.mean(seconds[max(n - COUNTED, N_INITIAL) : n])) for n in ends]
@@ -49,7 +49,7 @@ def _describe(seconds: list[float]) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 6:  # as `take_apart` calls it
+    if len(sys.argv) == 6:  # called by `take_apart`
         problem, search, seed, trials, seconds = sys.argv[1:]
         print(json.dumps(evaluate(Run(problem, search, int(seed), int(trials)), float(seconds), None)[1]))
     else:

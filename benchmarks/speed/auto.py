@@ -1,15 +1,14 @@
-"""Method `auto`: seconds a suggestion, and what the suggestions are worth.
+"""Method `auto`: seconds per suggestion, and the quality of the suggestions.
 
     python -m benchmarks.speed.auto [--check]
 
-Random weighted Max-3-SAT, 60 bits, 300 clauses, optimum 0. Suggestions are timed on the data of a search, from 10,000
-points on among random points. The first one, which fits a model anew, counts among the slowest. A suggestion before it
-imports what is imported on first use. Quality is the mean best value of 40 runs of 100 trials, each method called as a
-user calls it, with its own initial points; and that of 20 runs from 20 random points that all methods share. So were
-these measured, on another instance of the same
-distribution: BoTorch's default 4.3 and about 2.6 after 50 and 100 trials, hill climbing 7.0 and 3.9, random search
-11.2 and 10.5. The settings of `auto` were chosen among about fifteen on instances of this very distribution, so that
-these rows are no test on fresh problems.
+Random weighted Max-3-SAT, 60 bits, 300 clauses, optimum 0. Suggestions are timed on the data of a search; from 10,000
+points, random points are added. The first timed suggestion, which fits a new model, counts among the slowest; an
+earlier suggestion does the imports of first use. Quality is the mean best value of 40 runs of 100 trials, with the
+method's own initial points, and of 20 runs from 20 random points that all methods share. By the latter protocol, on
+another instance of the same distribution, BoTorch's default had 4.3 and about 2.6 after 50 and 100 trials, hill
+climbing 7.0 and 3.9, random search 11.2 and 10.5. The settings of `auto` were chosen among about fifteen on instances
+of this distribution, so these rows are no test on new problems.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _suggestion_seconds(problem: SpaceProblem, n: int, repeats: int) -> list[float]:
-    """Of consecutive suggestions, each told before the next."""
+    """Return CPU seconds of consecutive suggestions; the value of each is observed before the next."""
     searcher = auto(problem.space)
     xs, values = search_data(problem, min(n, SEARCHED), seed=0)
     if n > SEARCHED:

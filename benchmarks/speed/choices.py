@@ -1,10 +1,10 @@
-"""Method `auto` on categories and orders: seconds a suggestion, on four problems of `benchmarks.peers`.
+"""Method `auto` on categories and orders: seconds per suggestion, on four problems of `benchmarks.peers`.
 
     python -m benchmarks.speed.choices [--check]
 
 NK landscapes of 30 variables of 5 choices, pest control, rough Ackley on 20 ordinals of 11 levels, and a bowl on 30
-ordinals of 6 levels, as docs/evidence/peers.md describes them. The limits are those of bits (`benchmarks.speed.auto`).
-Data are n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
+ordinals of 6 levels, see docs/evidence/peers.md. The limits are the limits for bits (`benchmarks.speed.auto`). Data are
+n - 60 random points and 60 changes of the best point. The value of each suggestion is observed before the next.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def evaluate_each(task: Task) -> Objective:
-    """Return the objective of a task as a function of a space and m points -> m values; each point is asked once.
+    """Return the objective of a task as a function (space, m points) -> m values; each point is evaluated once.
 
     task: to evaluate.
     """

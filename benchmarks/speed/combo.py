@@ -1,13 +1,13 @@
-"""Suggestions of combo, and how many times the published code takes.
+"""Suggestions of combo, and the ratio of the published code's time to combo's.
 
     COMBO_CODE=PATH python -m benchmarks.speed.combo [--check]
 
 PATH is a clone of the published code (`benchmarks/reference/published_combo.py`); without it the ratios are left out.
-Contamination control, case 2539, on points as a search leaves them behind. Both go on from the same hyperparameters,
-with ten sweeps and one search; they take turns in one process.
+Contamination control, case 2539, on points like those of a search. Both start from the same hyperparameters, with ten
+sweeps and one search; they alternate in one process.
 
-The parts of a suggestion are those of bits and of 40 categories of 5 choices: the fit, the whole search, and its floor,
-which is to draw its random points and to bound their scores, without any ascent.
+The parts of a suggestion are timed on bits and on 40 categories of 5 choices: the fit, the whole search, and the floor
+of the search, which is to draw its random points and to bound their scores, without any local search.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from bostruct.study.history import History
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 CASE = 2539
-COMPARED = {50: 100.0, 100: 100.0, 150: 100.0}  # training points -> the least ratio
+COMPARED = {50: 100.0, 100: 100.0, 150: 100.0}  # training points -> required ratio
 LARGEST, SECONDS = 270, 0.5
-CALLS = 3  # of ours on either side of one of the published code
+CALLS = 3  # calls of combo before and after each call of the published code
 REPEATS = 3
 BURN_IN = 100
-PARTS = {50: 1.0, 150: 0.5}  # training points -> the most that the search may cost, in fits, unless its floor does
+PARTS = {50: 1.0, 150: 0.5}  # training points -> limit of search / fit, unless the floor is larger
 
 
 class Task(NamedTuple):
-    """A searcher, what it was told, and its state once the chain has burned in."""
+    """A searcher, its history, and its state after the burn-in of the chain."""
 
     searcher: Any
     history: History
     state: Any
 
     def seconds(self, seed: int) -> float:
-        """CPU of one suggestion of the model."""
+        """Return the CPU seconds of one suggestion of the model."""
         call = time_call(lambda: self.searcher.suggest(self.history, self.state, np.random.default_rng(seed)))
         assert call.value.info["origin"] == "model"
         return call.cpu
@@ -60,12 +60,12 @@ def prepare(space: bo.Space, xs: IntArray, values: Array, burn_in: int) -> Task:
     surrogate: Any = replace(searcher.surrogate, burn_in=burn_in)  # pyright: ignore[reportArgumentType]
     _, learned, _ = surrogate.condition(xs, values, None, np.random.default_rng(1))
     task = Task(searcher, History.of(space, xs, values), {"surrogate": learned})
-    task.seconds(0)  # what is made once in a process
+    task.seconds(0)  # does the work that is done once in a process
     return task
 
 
 def compare(task: Task, n: int, required: float) -> list[Row]:
-    """Both in turns: ours before and after each suggestion of the published code."""
+    """Time both alternately: combo before and after each suggestion of the published code."""
     start = Hyperparameters.from_json(task.state["surrogate"])
     ours, ratios, theirs = [], [], []
     for repeat in range(REPEATS):
@@ -87,7 +87,7 @@ def split_suggestion(name: str, task: Task, limit: float) -> list[Row]:
     """Return the ratio of the search to the fit, and of its floor to the fit.
 
     name: of the problem, for the rows.
-    limit: of the first ratio; the floor, if that is larger.
+    limit: of the first ratio; the floor is the limit if it is larger.
     """
     searcher, history = task.searcher, task.history
     xs, values, domain, search = history.completed, history.values, searcher.domain, searcher.maximizer
@@ -110,7 +110,7 @@ def split_suggestion(name: str, task: Task, limit: float) -> list[Row]:
 
 
 def category_data(n: int) -> tuple[bo.Space, IntArray, Array]:
-    """Return 40 categories of 5 choices, n points of which half are changes of the best, and their values (n,).
+    """Return 40 categories of 5 choices, n points, half of them changes of the best point, and their values (n,).
 
     The objective is a sum of random effects of each choice and of neighboring pairs.
     """

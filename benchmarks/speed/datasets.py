@@ -1,4 +1,4 @@
-"""Training data as a search leaves it behind: 20 random points, then mutations of the best seen."""
+"""Training data like the data of a search: 20 random points, then mutations of the best points so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_FLIPS = 3
 
 
 def search_data(problem: SpaceProblem, n: int, seed: int) -> tuple[IntArray, Array]:
-    """Distinct points (n, d) of a problem on bits, and their values (n,)."""
+    """Return distinct points (n, d) of a problem on bits, and their values (n,)."""
     rng = np.random.default_rng([seed, n])
     xs = problem.space.sample(min(n, N_RANDOM), rng)
     values = problem.evaluate(xs)

@@ -1,9 +1,9 @@
-"""First use in a new installation and in a new process: `Study()` and the first suggestion, imports and all.
+"""First use in a new installation and in a new process: `Study()` and the first suggestion, including imports.
 
     python -m benchmarks.speed first_use [--check]
 
-Each case is a process of its own. Modules have bytecode, as in an installation. In a new installation the folder of
-compiled code (`NUMBA_CACHE_DIR`) is empty; the second process finds what the first has compiled.
+Each case runs in a separate process. Modules have bytecode, as in an installation. In a new installation the folder of
+compiled code (`NUMBA_CACHE_DIR`) is empty; the later processes use the code that the first process has compiled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 
 from benchmarks.speed.report import YARDSTICK, Row, at_most, main, median
 
-REPEATS = 5  # of the processes that find compiled code
+REPEATS = 5  # processes that find compiled code
 CASES = {
     "nasbot": ("bo.cnn_domain()", "len(x.layers)", 5.0, 1.5),
     "auto": (
@@ -66,7 +66,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _run(code: str, folder: str) -> tuple[float, float, float]:
-    """Return CPU seconds of `Study()`, megabytes by then, and CPU seconds of the suggestion, of a new process.
+    """Return CPU seconds of `Study()`, peak megabytes until then, and CPU seconds of the suggestion in a new process.
 
     folder: of compiled code.
     """

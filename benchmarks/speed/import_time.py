@@ -1,4 +1,4 @@
-"""Seconds that `import bostruct` takes, and what it leaves alone.
+"""Seconds of `import bostruct`, and the heavy packages that it must not load.
 
 python -m benchmarks.speed.import_time [--check]
 """

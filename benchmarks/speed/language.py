@@ -4,8 +4,8 @@ python -m benchmarks.speed.language [--check] [--miniature]
 
 The spaces are the running example of Negrinho et al. 2019 (figure 4, 25,008 programs), a chain of repeated
 convolutions, Genetic CNN with 2^19 wirings, and the hierarchical space of Liu et al. 2018, whose programs have a
-thousand modules. Milliseconds are CPU time, those of suggestions wall time. The key of a program is its fingerprint,
-beside networkx's Weisfeiler-Lehman hash of its graph.
+thousand modules. Milliseconds are CPU time, but wall time for suggestions. The key of a program is its fingerprint,
+compared with networkx's Weisfeiler-Lehman hash of its graph.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bostruct.nas.spaces.nasnet import nasnet
 from examples.language_figures import figure_4
 
 GROWTH = (100, 200, 400, 800, 1600, 3200)
-N_TRIALS = 500  # by then a tree has seen all there is below its best choices
+N_TRIALS = 500  # enough for a tree to exhaust the subtrees below its best choices
 
 
 def conv2d(filters: Any) -> Any:
@@ -42,13 +42,13 @@ def milliseconds(call: Any, repeats: int) -> float:
 
 
 def specification(n: int, repeats: int) -> float:
-    """Milliseconds to build a space of a chain of n and draw one program of it, nothing kept from before."""
+    """Return the milliseconds to build a space of a chain of n and sample one program, without any cache."""
     rng = np.random.default_rng(0)
     return milliseconds(lambda: SearchSpace(partial(chain, n)).sample(1, rng), repeats)
 
 
 def large_programs(miniature: bool) -> list[Row]:
-    """Rows of the hierarchical space: whatever counts, lists or draws there is bounded by work."""
+    """Return the rows of the hierarchical space, on which counting, enumeration and sampling have a work limit."""
     rng, repeats = np.random.default_rng(0), 1 if miniature else 5
     space = SearchSpace(hierarchical())
     x = space.sample(1, rng)[0]
@@ -77,7 +77,7 @@ def optional_chain() -> Any:
 
 
 def key_rows(name: str, space: SearchSpace, n_programs: int) -> list[Row]:
-    """Rows of the key of new programs, and of networkx's hash of their graphs in turn; the first two warm up."""
+    """Return rows of the key of new programs and of networkx's hash of their graphs; the first two programs warm up."""
     programs = [space.present(x) for x in space.sample(n_programs + 2, np.random.default_rng(0))]
     ours, theirs = [], []
     for program in programs:
@@ -87,7 +87,7 @@ def key_rows(name: str, space: SearchSpace, n_programs: int) -> list[Row]:
             graph.add_edges_from((source.node, i) for source in node.sources.values() if source.node is not None)
         ours.append(1e3 * time_call(lambda program=program: program.fingerprint).cpu)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other digits in earlier versions
+            warnings.simplefilter("ignore")  # that earlier versions return other hashes
             call = time_call(lambda graph=graph: nx.weisfeiler_lehman_graph_hash(graph, node_attr="label"))
         theirs.append(1e3 * call.cpu)
     what = f"key of a program of {name}, {median([len(one) for one in programs]):.0f} nodes, CPU"
@@ -98,7 +98,7 @@ def key_rows(name: str, space: SearchSpace, n_programs: int) -> list[Row]:
 
 
 def proposal(method: str, n_trials: int, space: SearchSpace) -> float:
-    """Median milliseconds a suggestion over the second half of a search."""
+    """Return the median milliseconds per suggestion over the second half of a search."""
     result = bo.minimize(
         lambda program: float(sum((i % 5 - 2) * value for i, value in enumerate(space.decisions(program.trace)))),
         space,

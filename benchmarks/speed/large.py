@@ -1,10 +1,10 @@
-"""Method `auto` on many bits: seconds a suggestion.
+"""Method `auto` on many bits: seconds per suggestion.
 
     python -m benchmarks.speed.large [--check]
 
 The objective is the weight of unsatisfied random clauses, five for each bit. Data are random points, and 60 changes of
-the best of them. Each suggestion is told before the next is timed. The first one, which fits a model anew, counts among
-the slowest. A trial is `ask` and `tell` of a study of 6,000 bits with the method `random`, its record in memory.
+the best point. The value of each suggestion is observed before the next. The first suggestion, which fits a new model,
+counts among the slowest. A trial is `ask` and `tell` of a study in memory of 6,000 bits with the method `random`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECONDS = {(300, 200): 1.0, (1_000, 200): 2.0, (1_000, 1_000): 5.0, (6_000, 200)
 SUGGESTIONS = 5
 TRIALS = 50
 TRIAL_SECONDS = 0.05
-NEAR = 60  # of the data, changes of the best point
+NEAR = 60  # points of the data that are changes of the best point
 CLAUSES = 5  # for each bit
 
 
@@ -38,7 +38,7 @@ class Clauses:
         self.weights = rng.random(len(self.bits))
 
     def __call__(self, xs: IntArray) -> Array:
-        """The weight at m points (m,)."""
+        """Return the weight at m points (m,)."""
         return np.array([(x[self.bits] == self.falsified).all(axis=1) @ self.weights for x in xs])
 
 
@@ -54,7 +54,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _suggestion_seconds(d: int, n: int, repeats: int) -> list[float]:
-    """Of consecutive suggestions, each told before the next."""
+    """Return CPU seconds of consecutive suggestions; the value of each is observed before the next."""
     space, evaluate = bo.Space({f"b{i}": bool for i in range(d)}), Clauses(d)
     searcher, xs = auto(space), _data(space, evaluate, n)
     values, state, seconds = evaluate(xs), searcher.initial_state(), []
@@ -73,7 +73,7 @@ def _suggestion_seconds(d: int, n: int, repeats: int) -> list[float]:
 
 
 def _data(space: bo.Space, evaluate: Clauses, n: int) -> IntArray:
-    """The n points that the model knows."""
+    """Return the n observed points."""
     rng = np.random.default_rng(0)
     near = min(NEAR, n // 2)
     xs = space.sample(n - near, rng)

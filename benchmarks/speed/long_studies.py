@@ -2,14 +2,14 @@
 
     python -m benchmarks.speed.long_studies [--check]
 
-Each study is a file of random points, all of them told, which is written row by row and opened in a process of its own.
-The memory is the peak of that process, imports included, once the study is open and some trials are asked and told.
-The time of ask and tell is that of the study itself, whose method is `random`. Mixed variables are bits, categories,
-levels, integers and reals by turns.
+Each study is a file of random points with values, which is written row by row and opened in a separate process. The
+memory is the peak of that process, including imports, after the study was opened and some trials were asked and told.
+The time of ask and tell is the time of the study itself, because its method is `random`. Mixed variables are bits,
+categories, levels, integers and reals in turn.
 
-Each has a floor, the time of the same work on the same file by sqlite3 and the standard library alone. To open is to
-check the file, fetch all rows, parse their points and infos, and hash each row. To ask and tell is to commit twice,
-each time a row of a trial and that of the progress.
+Each time has a floor, the time of the same work on the same file by only sqlite3 and the standard library. To open is
+to check the file, fetch all rows, parse their points and infos, and hash each row. To ask and tell is to commit twice,
+each time a row of a trial and the row of the progress.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from bostruct.study.point_forms import write_point_text
 ASKED = 100  # trials that are asked and told in each study
 BEGAN = 1.7e9  # seconds since the epoch
 DRAWN = 1_000  # points drawn at once
-SMALL = ".small"  # behind the name of a file, that of a study of one trial
-BARE = ".bare"  # behind the name of a file, that which sqlite3 alone writes
+SMALL = ".small"  # suffix of the file of a study with one trial
+BARE = ".bare"  # suffix of the file that sqlite3 writes directly
 
 
 class Case(NamedTuple):
-    """A study, and what is required of it.
+    """A study and its limits.
 
     n, d: numbers of trials and variables.
     kinds: of its variables, a key of KINDS.
-    open_seconds, trial_seconds: CPU, at most.
-    megabytes: peak of the process, at most.
-    kilobytes: on disk, of a trial, at most.
+    open_seconds, trial_seconds: limits of CPU seconds.
+    megabytes: limit of the peak of the process.
+    kilobytes: limit on disk, per trial.
     """
 
     n: int
@@ -75,10 +75,10 @@ CASES = (
 
 
 class Found(NamedTuple):
-    """What a process found: CPU seconds, megabytes, and wall seconds beside.
+    """The measurements of a process: CPU seconds, megabytes, and wall seconds.
 
-    small_seconds: CPU, of asking and telling a study of few trials, by turns with the long one.
-    open_floor, trial_floor: CPU, of sqlite3 and the standard library alone; the latter by turns, too.
+    small_seconds: CPU, of ask and tell in a study of few trials, alternately with the long study.
+    open_floor, trial_floor: CPU, of sqlite3 and the standard library; trial_floor is measured alternately, too.
     """
 
     open_seconds: float
@@ -135,7 +135,7 @@ def write_study(path: Path, case: Case) -> None:
 
 
 class _LazyRows:
-    """The rows of a study, made one at a time: all of them would fill the memory."""
+    """The rows of a study, made one at a time, because all rows would fill the memory."""
 
     def __init__(self, space: bo.Space, n: int) -> None:
         self._space, self._n = space, n
@@ -151,7 +151,7 @@ class _LazyRows:
 
 
 def child(path: str) -> Found:
-    bo.Study.load(path + SMALL).close()  # what is imported on first use is no part of the time
+    bo.Study.load(path + SMALL).close()  # so that imports of first use are not timed
     opened = time_call(lambda: bo.Study.load(path))
     studies = [opened.value, bo.Study.load(path + SMALL)]
     with closing(_open_bare(path)) as bare:
@@ -171,7 +171,7 @@ def child(path: str) -> Found:
 
 
 def _open_bare(path: str) -> sqlite3.Connection:
-    """Open a copy of the small study, as durable as a study is."""
+    """Open a copy of the small study, with the durability of a study."""
     Path(path + BARE).write_bytes(Path(path + SMALL).read_bytes())
     bare = sqlite3.connect(path + BARE, isolation_level=None)
     bare.execute("PRAGMA journal_mode = PERSIST").fetchall()
@@ -180,7 +180,7 @@ def _open_bare(path: str) -> sqlite3.Connection:
 
 
 def _commit(bare: sqlite3.Connection) -> None:
-    """Write what an ask and a tell write: a new row of a trial, that row again, and twice the row of the progress."""
+    """Write the same as an ask and a tell: a new row of a trial, an update of it, and two updates of the progress."""
     progress = (
         "UPDATE progress SET told = told + 1, revision = revision + 1, digest = digest / 2, checksum = checksum / 2"
     )
@@ -204,7 +204,7 @@ def _read_bare(path: str) -> None:
 
 
 def peak() -> float:
-    """Megabytes of this process at most, so far."""
+    """Return the peak of this process so far, in megabytes."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) * 1_024 / 1e6
 

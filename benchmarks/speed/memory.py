@@ -1,10 +1,10 @@
-"""Peak memory of one suggestion above what the imports take, at n = 1,000 and d = 100.
+"""Peak memory of one suggestion above the memory of the imports, at n = 1,000 and d = 100.
 
     python -m benchmarks.speed.memory [--check]
 
-Each method runs in a process of its own. COMBO's sampler makes two sweeps before the first sample and two samples
-instead of 100 and 10, for time: a sweep leaves no memory behind, a sample keeps one factor of n^2 numbers, 8 MB, and
-the figure has the eight that are missing added.
+Each method runs in a separate process. To save time, COMBO's sampler makes two sweeps before the first sample and two
+samples instead of 100 and 10. A sweep allocates no lasting memory; a sample keeps one factor of n^2 numbers, 8 MB, and
+the figure includes the eight missing factors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def child(method: str, n: int) -> float:
-    """Megabytes."""
+    """Return the megabytes of one suggestion."""
     space = Space({f"x{i}": bool for i in range(D)})
     searcher: Any = methods.METHODS[method](space)
     missing = 0.0
@@ -51,7 +51,7 @@ def child(method: str, n: int) -> float:
         searcher = replace(searcher, surrogate=surrogate)
         missing = (SAMPLES - SAMPLES_MEASURED) * 8.0 * n * n / 2**20
     warm = space.sample(25, np.random.default_rng(1))
-    _suggest(space, searcher, warm)  # what is imported and compiled on first use counts as imports
+    _suggest(space, searcher, warm)  # imports and compiles on first use
     xs = space.sample(n, np.random.default_rng(0))
     before = _peak()
     _suggest(space, searcher, xs)
@@ -64,7 +64,7 @@ def _suggest(space: Space, searcher: Any, xs: Any) -> None:
 
 
 def _peak() -> float:
-    """Megabytes; the system counts in kilobytes, but in bytes on macOS."""
+    """Return the peak in megabytes; the system counts in kilobytes, but in bytes on macOS."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 

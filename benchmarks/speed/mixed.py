@@ -1,11 +1,11 @@
-"""Method `auto` on numbers: seconds a suggestion, on numbers alone and beside choices.
+"""Method `auto` on numbers: seconds per suggestion, on spaces of numbers, with and without choices.
 
     python -m benchmarks.speed.mixed [--check]
 
-30 reals; 10 bits, 10 categories of 5 choices and 10 reals; and 10 categories, 10 reals, and 10 reals that each exist
-for three of the five choices of a category. The objective is a sum of one smooth or rough effect for each variable and
-of products of neighboring ones; a real that a point lacks counts as 0. Data are n - 60 random points and 60 changes of
-the best of them, so that lengthscales differ. Each suggestion is told before the next is timed.
+30 reals; 10 bits, 10 categories of 5 choices and 10 reals; and 10 categories, 10 reals, and 10 reals that are active
+for three of the five choices of a category. The objective is a sum of one effect for each variable and of products of
+neighboring variables; an inactive real counts as 0. Data are n - 60 random points and 60 changes of the best point, so
+that lengthscales differ. The value of each suggestion is observed before the next.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bostruct.study.history import History
 Objective = Callable[[bo.Space, IntArray], Array]
 SECONDS = {100: 0.08, 300: 0.2}
 SUGGESTIONS = 9
-NEAR = 60  # of the data, changes of the best point
+NEAR = 60  # points of the data that are changes of the best point
 SPACES = {
     "30 reals": bo.Space({f"x{i}": bo.Real(0, 1) for i in range(30)}),
     "10 bits, 10 categories, 10 reals": bo.Space(
@@ -58,10 +58,10 @@ def rate_suggestions(
     """Return rows of the median and the slowest suggestion of `auto`.
 
     name: of the space, for the rows.
-    space, objective: as of `time_suggestions`.
-    limits: CPU seconds of the median, by the number of points that are known.
-    miniature: True for two suggestions in place of `SUGGESTIONS`.
-    slowest: CPU seconds of the slowest suggestion, at most.
+    space, objective: see `time_suggestions`.
+    limits: of the CPU seconds of the median, by the number of observed points.
+    miniature: True for two suggestions instead of `SUGGESTIONS`.
+    slowest: limit of the CPU seconds of the slowest suggestion.
     """
     rows = []
     for n, limit in limits.items():
@@ -71,7 +71,7 @@ def rate_suggestions(
 
 
 def evaluate(space: bo.Space, xs: IntArray) -> Array:
-    """The objective at m points (m,)."""
+    """Return the objective at m points (m,)."""
     at = np.where(xs == INACTIVE, 0, xs) / (np.array([one.size for one in space.variables.values()]) - 1.0)
     weights = 1.0 / np.arange(1, space.d + 1)
     effects = np.abs(at - 0.3) ** 1.5 @ weights
@@ -79,7 +79,7 @@ def evaluate(space: bo.Space, xs: IntArray) -> Array:
 
 
 def draw_data(space: bo.Space, objective: Objective, n: int) -> IntArray:
-    """The n points that the model knows: the last ones are changes of the best."""
+    """Return the n observed points; the last points are changes of the best point."""
     rng = np.random.default_rng(0)
     near = min(NEAR, n // 2)
     xs = space.sample(n - near, rng)
@@ -90,12 +90,12 @@ def draw_data(space: bo.Space, objective: Objective, n: int) -> IntArray:
 
 
 def time_suggestions(space: bo.Space, objective: Objective, n: int, repeats: int) -> list[float]:
-    """CPU seconds of consecutive suggestions of `auto`, each told before the next; one before them warms up.
+    """Return CPU seconds of consecutive suggestions of `auto`, each with all earlier values, after a warm-up.
 
     space: to search.
-    objective: space and m points -> m values.
-    n: points that are known before the first.
-    repeats: suggestions that are timed.
+    objective: (space, m points) -> m values.
+    n: number of points that are observed before the first suggestion.
+    repeats: number of timed suggestions.
     """
     searcher = auto(space)
     xs = draw_data(space, objective, n)

@@ -1,10 +1,10 @@
-"""Method `nasbot`: seconds a suggestion, by trials told and running.
+"""Method `nasbot`: seconds per suggestion, by the numbers of completed and running trials.
 
     python -m benchmarks.speed.nasbot [--check]
 
-CNN architectures grown from the published pool by mutations of any of them, valued by the synthetic landscape. The
-released code takes 8.9 s of CPU for a suggestion after 20 trials, 19.4 s after 50, 44.4 s with three more running, 37.7
-s after 97, and 110 s with three more running (Python 3 port, one BLAS thread, another machine).
+CNN architectures are the published pool and repeated mutations of it; values are the synthetic landscape. The released
+code takes 8.9 s of CPU per suggestion after 20 trials, 19.4 s after 50 (44.4 s with three more running), and 37.7 s
+after 97 (110 s with three more running) (Python 3 port, one BLAS thread, another machine).
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def suggestion_seconds(n: int, running: int, repeats: int) -> tuple[list[float], float]:
-    """Each after one more trial was told, as in a study; and the mean number of candidates."""
+    """Return the CPU seconds of suggestions, each after one more completed trial, and the mean number of candidates."""
     problem = landscape()
     rng = np.random.default_rng(0)
     xs = dict.fromkeys(problem.space.pool)
     while len(xs) < n + running + repeats:
-        met = list(xs)
-        xs[problem.space.mutate(met[int(rng.integers(len(met)))], rng)] = None
+        pool = list(xs)
+        xs[problem.space.mutate(pool[int(rng.integers(len(pool)))], rng)] = None
     points = list(xs)
     values = problem.evaluate(points)
     searcher = nasbot(problem.space)
     state, seconds, candidates = searcher.initial_state(), [], []
-    for told in range(n - 1, n + repeats):
-        history = History.of(problem.space, points[:told], values[:told], points[told : told + running])
-        rng = np.random.default_rng(told)
+    for done in range(n - 1, n + repeats):
+        history = History.of(problem.space, points[:done], values[:done], points[done : done + running])
+        rng = np.random.default_rng(done)
         found = time_call(lambda history=history, state=state, rng=rng: searcher.suggest(history, state, rng))
         state = found.value.state
         seconds.append(found.cpu)
         candidates.append(found.value.info["candidates"])
-    return seconds[1:], float(np.mean(candidates))  # the first one compiles, and measures all that were told
+    return seconds[1:], float(np.mean(candidates))  # the first compiles, and computes all distances
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""Speed of OTMANN: one pair, a matrix, preparing and mutating an architecture; against POT in the same process.
+"""Speed of OTMANN: one pair, a matrix, preparing and mutating an architecture; compared with POT in the same process.
 
     OMP_NUM_THREADS=1 python -m benchmarks.speed.otmann
 
-The population is that of NASBOT's search: its initial pool and mutations of it, 9 to 36 layers; large networks have up
-to 60. All routes start from
-prepared architectures, give four structural weights, take turns pair by pair in one thread, and must agree to 1e-9.
-POT's routes are the transport program in its balanced form (Kandasamy et al. 2018, appendix A.1): `public` calls
-`ot.emd2` on all layers, `raw` POT's compiled solver without its checks, `blocks` the same once for each block of labels
-that has layers on both sides, with closed forms where both have one. `linprog` is SciPy's on the same program of all
-layers, which it takes time to write, for some of the pairs.
+The population is like the population of NASBOT's search: its initial pool and mutations of it, 9 to 36 layers; large
+networks have up to 60. All solvers start from prepared architectures, compute distances for four structural weights,
+alternate pair by pair in one thread, and must agree to 1e-9. POT's solvers use the transport program in its balanced
+form (Kandasamy et al. 2018, appendix A.1): `public` calls `ot.emd2` on all layers, `raw` calls POT's compiled solver
+without its checks, and `blocks` calls `raw` for each block of labels that has layers on both sides, with closed forms
+if both sides have one layer. `linprog` is SciPy's solver of the same program of all layers, including the time to build
+the program, for some of the pairs.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ N_PAIRS = 400
 EACH = 20
 COPIES = 5
 ITERATIONS = 100_000
-FORBIDDEN = 1e3  # in place of an infinite cost; anything from 2 on is never used
+FORBIDDEN = 1e3  # instead of an infinite cost; costs of 2 or more are never used
 
 
 def population(n: int, seed: int) -> list[Architecture]:
-    """The published pool, then mutations of what is there: 9 to 36 layers."""
+    """Return the published pool and repeated mutations of it: 9 to 36 layers."""
     domain = cnn_domain(Bounds(min_layers=9, max_layers=36))
     rng = np.random.default_rng(seed)
     found = list(domain.pool)
@@ -48,7 +48,7 @@ def population(n: int, seed: int) -> list[Architecture]:
 
 
 def large_population(domain: ArchitectureDomain, n: int, seed: int) -> list[Architecture]:
-    """Networks that a long search meets: members of the published pool after 3 to 25 mutations, up to 60 layers."""
+    """Return networks like those of a long search: the published pool after 3 to 25 mutations, up to 60 layers."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n):
@@ -60,7 +60,7 @@ def large_population(domain: ArchitectureDomain, n: int, seed: int) -> list[Arch
 
 
 def balance(costs: Array, masses: Array, masses2: Array) -> tuple[Array, Array, Array]:
-    """Supplies, demands and costs with a layer added to each side that takes what is not matched."""
+    """Return supplies, demands and costs, with a layer added to each side that takes the unmatched mass."""
     total, total2 = masses.sum(), masses2.sum()
     padded = np.ones((len(masses) + 1, len(masses2) + 1))
     padded[:-1, :-1] = np.minimum(costs, FORBIDDEN)
@@ -69,7 +69,7 @@ def balance(costs: Array, masses: Array, masses2: Array) -> tuple[Array, Array, 
 
 
 def by_pot(solve: Callable[..., float], p: Profile, q: Profile) -> Array:
-    """Each structural weight one program over all layers."""
+    """Return the distances with one program over all layers for each structural weight."""
     table = cost_table(POPULATION[0].family, REFERENCE)
     mismatch = table.mismatch[p.labels[:, None], q.labels]
     structure = np.abs(p.paths[:, :, None] - q.paths[:, None, :]).sum(axis=0)
@@ -80,9 +80,9 @@ def by_pot(solve: Callable[..., float], p: Profile, q: Profile) -> Array:
 
 
 def by_blocks(p: Profile, q: Profile) -> Array:
-    """Each structural weight one program for each block of labels that both architectures have."""
+    """Return the distances with one program for each structural weight and shared block of labels."""
     table = cost_table(POPULATION[0].family, REFERENCE)
-    far = np.full(len(REFERENCE.weights), p.masses.sum() + q.masses.sum())
+    distances = np.full(len(REFERENCE.weights), p.masses.sum() + q.masses.sum())
     for block in range(table.n_blocks):
         rows, columns = (slice(r.starts[block], r.starts[block + 1]) for r in (p, q))
         masses, masses2 = p.masses[rows], q.masses[columns]
@@ -94,10 +94,10 @@ def by_blocks(p: Profile, q: Profile) -> Array:
         for w, nu in enumerate(REFERENCE.weights):
             costs = mismatch + nu * structure
             if costs.size == 1:
-                far[w] += min(costs[0, 0] - 2.0, 0.0) * min(masses[0], masses2[0])
+                distances[w] += min(costs[0, 0] - 2.0, 0.0) * min(masses[0], masses2[0])
             else:
-                far[w] += scale * (raw(*balance(costs, masses, masses2)) - 1.0)
-    return far
+                distances[w] += scale * (raw(*balance(costs, masses, masses2)) - 1.0)
+    return distances
 
 
 def raw(supply: Array, demand: Array, costs: Array) -> float:
@@ -120,7 +120,7 @@ def ours(x: Architecture, y: Architecture) -> Array:
 
 
 def microseconds(work: Callable[[], object]) -> float:
-    """CPU time of this thread: what else runs on the machine does not count."""
+    """Return the CPU time of a call in this thread."""
     YARDSTICK.take()
     begin = time.thread_time()
     work()
@@ -128,17 +128,17 @@ def microseconds(work: Callable[[], object]) -> float:
 
 
 def preparing_time(x: Architecture) -> float:
-    """Microseconds until a new architecture is ready to be compared: its canonical order, fingerprint and profile.
+    """Return the microseconds to prepare a new architecture: its canonical order, fingerprint and profile.
 
-    Several copies are timed at once: a look at the clock may cost as much as one of them.
+    Several copies are timed at once, because reading the clock may take as long as one copy.
     """
-    copies = [Architecture(x.layers, x.edges, x.family) for _ in range(COPIES)]  # nothing derived yet
+    copies = [Architecture(x.layers, x.edges, x.family) for _ in range(COPIES)]  # without derived attributes
     prepare = cached_profile.__wrapped__
     return microseconds(lambda: [prepare(copy, REFERENCE) for copy in copies]) / COPIES
 
 
 def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
-    """Median microseconds of each route, in turn pair by pair; of linprog on one pair in `EACH`."""
+    """Return the median microseconds of each solver, alternating pair by pair; linprog on one of `EACH` pairs."""
     routes: dict[str, list[float]] = {"ours": [], "POT blocks": [], "POT raw": [], "POT public": [], "linprog": []}
     for k in range(n_pairs):
         i, j = (int(k) for k in rng.integers(len(POPULATION), size=2))
@@ -161,7 +161,7 @@ def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
 
 
 def large_rows(name: str, domain: ArchitectureDomain, miniature: bool) -> list[Row]:
-    """Pairs of large networks, one by one and in a matrix."""
+    """Return the rows of pairs of large networks, one by one and in a matrix."""
     xs = large_population(domain, 4 if miniature else 60, seed=71900123)
     otmann_distances(xs)  # prepares them
     rng = np.random.default_rng(1)
@@ -170,11 +170,11 @@ def large_rows(name: str, domain: ArchitectureDomain, miniature: bool) -> list[R
     matrix = median([microseconds(lambda: otmann_distances(xs)) for _ in range(1 if miniature else 5)])
     sizes = [len(x) for x in xs]
     blocks = [int(np.diff(cached_profile(x, REFERENCE).starts).max()) for x in xs]
-    told = f"{median(sizes):.0f}, {max(sizes)}; {median(blocks):.0f}, {max(blocks)}"
+    text = f"{median(sizes):.0f}, {max(sizes)}; {median(blocks):.0f}, {max(blocks)}"
     return [
         at_most(f"one pair of large {name}, four weights", 30.0, alone, " µs"),
         at_most("a pair of them in a 60 x 60 matrix, mean", 30.0, matrix / (len(xs) * (len(xs) - 1) / 2), " µs"),
-        plain_row("their layers, median, most; those of one block", told),
+        plain_row("their layers, median, most; those of one block", text),
     ]
 
 

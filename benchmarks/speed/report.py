@@ -1,9 +1,9 @@
-"""The table that every script prints, and the command line that all of them have.
+"""The table that every script prints, and the command line of all scripts.
 
 Limits in seconds hold for the reference: an AMD EPYC of 2 cores that does nothing else. Other machines differ, and so
-does one machine from minute to minute if others share its processor. So a fixed work, the yardstick, is timed between
-the calls that are measured. A limit is met if the seconds, divided by how many times as long as on the reference the
-yardstick took, are below it. The tables show the seconds as measured, and that factor.
+does one machine from minute to minute if others share its processor. So a fixed computation, the yardstick, is timed
+between the measured calls. The factor of the machine is the yardstick's time divided by its time on the reference. A
+limit is met if the seconds divided by the factor are below it. The tables show the measured seconds and the factor.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bostruct.study.threads import ThreadLimit
 
 UNITS_OF_TIME = ("s", "ms", "us", "µs")
 REFERENCE_SECONDS = 0.0075  # of the yardstick: the fastest tenth on 2026-11-29, Python 3.11.7, NumPy 2.4.6
-SLOWEST = 0.5  # CPU seconds of the slowest suggestion of `auto`, at most
-BETWEEN = 0.25  # seconds of wall time after which the yardstick is taken again
+SLOWEST = 0.5  # limit of the CPU seconds of the slowest suggestion of `auto`
+BETWEEN = 0.25  # seconds of wall time after which the yardstick is timed again
 
 
 class Yardstick:
-    """How many times as long as on the reference a fixed work takes now."""
+    """The time of a fixed computation now, divided by its time on the reference."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(0)
@@ -38,16 +38,16 @@ class Yardstick:
         self._factor, self._ended = math.nan, -math.inf
 
     def take(self) -> None:
-        """Time the work, unless this was done a moment ago."""
+        """Time the computation, unless it was timed less than `BETWEEN` seconds ago."""
         if time.perf_counter() - self._ended < BETWEEN:
             return
-        begun = time.process_time()
+        start = time.process_time()
         self._work()
-        self._taken.append(time.process_time() - begun)
+        self._taken.append(time.process_time() - start)
         self._ended = time.perf_counter()
 
     def read(self) -> float:
-        """Return the mean factor since the last call, or that of the last call if this was a moment ago."""
+        """Return the mean factor since the last call, or the factor of the last call if nothing was timed since."""
         self.take()
         if self._taken:
             self._factor = float(np.mean(self._taken)) / REFERENCE_SECONDS
@@ -75,10 +75,10 @@ YARDSTICK = Yardstick()
 class Row(NamedTuple):
     """One line of a table.
 
-    what: was measured.
-    required: of it; "" for nothing.
-    factor: of the machine, for seconds; None for anything else.
-    met: whether the requirement is.
+    what: the measured quantity.
+    required: its limit; "" for none.
+    factor: of the machine, for seconds; None for other units.
+    met: whether the requirement is met.
     """
 
     what: str
@@ -108,10 +108,10 @@ def at_least(what: str, required: float, measured: float, unit: str = "x") -> Ro
 
 
 def at_most(what: str, required: float, measured: float, unit: str, factor: float | None = None) -> Row:
-    """Return the row of an upper limit, an infinite one for none.
+    """Return the row of an upper limit, which is infinite if there is no limit.
 
     If rounding would hide that the limit is missed, more digits are shown. Seconds are compared after division by the
-    factor of the machine: the given one, or else the mean since the last row.
+    factor of the machine: the given factor, otherwise the mean since the last row.
     """
     if factor is None and unit.strip() in UNITS_OF_TIME:
         factor = YARDSTICK.read()
@@ -126,17 +126,17 @@ def at_most(what: str, required: float, measured: float, unit: str, factor: floa
 def suggestion_rows(of: str, n: int, seconds: Sequence[float], limit: float, slowest: float = math.inf) -> list[Row]:
     """Return the rows of the median and the slowest of some suggestions.
 
-    of: what is searched, before a colon and a space; "" for nothing.
-    n: points that are known.
-    seconds: of CPU, of each suggestion.
-    limit, slowest: CPU seconds of the median and of the slowest, at most.
+    of: the problem, before a colon and a space; "" for none.
+    n: number of observed points.
+    seconds: CPU seconds of each suggestion.
+    limit, slowest: limits of the CPU seconds of the median and of the slowest suggestion.
     """
     row = at_most(f"{of}median suggestion, CPU, n = {n}", limit, median(seconds), " s")
     return [row, at_most(f"{of}slowest suggestion, n = {n}", slowest, max(seconds), " s", row.factor)]
 
 
 def plain_row(what: str, measured: str) -> Row:
-    """A line that requires nothing."""
+    """Return a row without a requirement."""
     return Row(what, "", measured)
 
 
@@ -145,7 +145,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def table(title: str, rows: Sequence[Row]) -> str:
-    """Markdown."""
+    """Return the table in Markdown."""
     lines = [f"### {title}", "", "| | required | measured | machine | met |", "|---|---|---|---|---|"]
     for row in rows:
         met = ("yes" if row.met else "**no**") if row.required else ""
@@ -155,13 +155,13 @@ def table(title: str, rows: Sequence[Row]) -> str:
 
 
 def main(title: str, measure: Callable[[bool], list[Row]]) -> None:
-    """Measure with one thread and print the table; with --check, exit code 1 where a requirement is missed.
+    """Measure with one thread and print the table; with --check, exit with 1 if a requirement is missed.
 
-    --miniature runs all of the script in seconds, at sizes that say nothing of speed.
+    --miniature runs the whole script in seconds, at sizes that do not measure speed.
     """
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--check", action="store_true", help="exit code 1 if a requirement is missed")
-    parser.add_argument("--miniature", action="store_true", help="tiny sizes, to see that the script runs")
+    parser.add_argument("--miniature", action="store_true", help="tiny sizes, to test the script")
     given = parser.parse_args()
     with ThreadLimit(1)():
         rows = measure(given.miniature)

@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed.reports [--check]
 
-Each is one command or call on a file of random trials of 60 bits, in a process of its own, whose imports count.
-`best_trial` is read a thousand times once the study is open.
+Each is one command or call on a file of random trials of 60 bits, in a separate process, including its imports.
+`best_trial` is read a thousand times after the study was opened.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _run(what: str, path: Path) -> tuple[float, float, float]:
-    """Return CPU seconds, megabytes, and CPU milliseconds of `best_trial`, of a process of its own."""
+    """Return CPU seconds, peak megabytes, and CPU milliseconds of `best_trial`, in a separate process."""
     words = [sys.executable, "-m", "benchmarks.speed.reports", "--child", what, str(path)]
     YARDSTICK.take()
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -53,7 +53,7 @@ def _run(what: str, path: Path) -> tuple[float, float, float]:
 
 
 def child(what: str, path: str) -> tuple[float, float, float]:
-    """Do one thing in this process, and return what `_run` does."""
+    """Run one command or call in this process, and return the figures of `_run`."""
     if what == "report":
         call = time_call(lambda: run_command(["report", path, "--out", f"{path}.html"], standalone_mode=False))
         return call.cpu, peak(), 0.0

@@ -1,9 +1,9 @@
-"""A sweep of the slice sampler, against the plain sampler of `benchmarks.reference`, and where its time goes.
+"""A sweep of the slice sampler compared with the plain sampler of `benchmarks.reference`, and a profile of it.
 
     python -m benchmarks.speed.sampler [--check]
 
-Contamination control, d = 25. Both samplers start each sweep from the same state with the same random numbers, take
-turns in one process, and must arrive at the same state.
+Contamination control, d = 25. Both samplers start each sweep from the same state with the same random numbers,
+alternate in one process, and must end in the same state.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _profile(data: ChainData, now: Hyperparameters, miniature: bool) -> list[Row]:
-    """Where the time of a fit goes, with the factorization as ever and with the whole matrix factored each time."""
+    """Return rows of the share of Cholesky in a fit, with blocks and with factorizations of the whole matrix."""
     n, sweeps = len(data.values), 1 if miniature else FIT_SWEEPS
     split, with_split = _share_of_cholesky(data, now, sweeps)
     with mock.patch.object(complete, "BLOCKS_FROM", math.inf):
@@ -84,7 +84,7 @@ def _burn_in(data: ChainData, now: Hyperparameters, sweeps: int) -> Hyperparamet
 def _compare(
     data: ChainData, spec: plain.Problem, now: Hyperparameters, repeats: int
 ) -> tuple[float, float, float, float]:
-    """Medians: ratio of CPU seconds, our seconds a sweep, the plain ones, our seconds a likelihood."""
+    """Return medians: ratio of CPU seconds, our and the plain seconds per sweep, our seconds per likelihood."""
     times = []
     many = OURS_PER_PLAIN.get(len(data.values), 1)
     for seed in range(repeats):
@@ -97,14 +97,14 @@ def _compare(
         )
         now, other = ours.value[-1], theirs.value
         if not np.allclose(now.theta, other.log_beta):
-            raise ValueError(f"the two samplers parted at seed {seed}: {now} and {other}")
+            raise ValueError(f"the two samplers differ at seed {seed}: {now} and {other}")
         times.append((theirs.cpu / ours.cpu * many, ours.cpu / many, theirs.cpu, ours.cpu / tally.evaluations))
     ratio, ours_cpu, theirs_cpu, likelihood = (median(column) for column in zip(*times, strict=True))
     return ratio, ours_cpu, theirs_cpu, likelihood
 
 
 def _cholesky_floor(data: ChainData, now: Hyperparameters) -> float:
-    """Seconds of one factorization in place."""
+    """Return the seconds of one factorization in place."""
     gram = data.kernel.gram(now.theta, data.prepared)
     n = len(gram)
     gram.ravel()[:: n + 1] += now.ratio(data.nugget)
@@ -118,7 +118,7 @@ def _cholesky_floor(data: ChainData, now: Hyperparameters) -> float:
 
 
 def _share_of_cholesky(data: ChainData, now: Hyperparameters, sweeps: int) -> tuple[float, float]:
-    """And the CPU seconds of it all."""
+    """Return the share of Cholesky in the wall time of some sweeps, and their CPU seconds."""
     with _clock_cholesky() as seconds:
         whole = time_call(lambda: _burn_in(data, now, sweeps))
     return seconds() / whole.wall, whole.cpu
@@ -126,12 +126,12 @@ def _share_of_cholesky(data: ChainData, now: Hyperparameters, sweeps: int) -> tu
 
 @contextmanager
 def _clock_cholesky() -> Iterator[Callable[[], float]]:
-    """Counts the seconds spent inside LAPACK's Cholesky factorization, and inside the two steps between its blocks."""
-    places: list[tuple[Any, str]] = [
+    """Count the seconds inside LAPACK's Cholesky factorization, and inside the two steps between its blocks."""
+    functions: list[tuple[Any, str]] = [
         (scipy.linalg.lapack, "dpotrf"),
         *((scipy.linalg.blas, name) for name in ("dtrsm", "dsyrk")),
     ]
-    originals, spent = [getattr(module, name) for module, name in places], [0.0]
+    originals, spent = [getattr(module, name) for module, name in functions], [0.0]
 
     def clock(original: Callable[..., Any], *args: Any, **options: Any) -> Any:
         before = time.perf_counter()
@@ -139,12 +139,12 @@ def _clock_cholesky() -> Iterator[Callable[[], float]]:
         spent[0] += time.perf_counter() - before
         return out
 
-    for (module, name), original in zip(places, originals, strict=True):
+    for (module, name), original in zip(functions, originals, strict=True):
         setattr(module, name, partial(clock, original))
     try:
         yield lambda: spent[0]
     finally:
-        for (module, name), original in zip(places, originals, strict=True):
+        for (module, name), original in zip(functions, originals, strict=True):
             setattr(module, name, original)
 
 

@@ -1,8 +1,8 @@
-"""Speed of the searchers without a Gaussian process: a suggestion each, and fANOVA beside Optuna's.
+"""Speed of the searchers without a Gaussian process: a suggestion of each, and fANOVA compared with Optuna's.
 
 python -m benchmarks.speed.searchers [--check] [--miniature]
 
-A suggestion is one call of `suggest` on a history of random points; what the study adds (disk, records) is not in it.
+A suggestion is one call of `suggest` on a history of random points, without the work of a study (disk, records).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bostruct import methods
 from bostruct.study.history import History
 from bostruct.surrogates.fanova import Feature, grow_forest, importances
 
-TOLD = 200
+OBSERVED = 200
 CALLS = 200
 MILLISECONDS = {"smbo": 5.0, "evolution": 5.0, "regularized-evolution": 5.0}
 
 
 def microseconds(method: str, domain: Any, n: int, calls: int) -> float:
-    """Median CPU of the calls of `suggest` after n trials, the state handed on from one to the next."""
+    """Return the median CPU time of calls of `suggest` after n trials, with the state of the previous call."""
     rng = np.random.default_rng(0)
     xs = domain.sample(n, rng)
     values = np.array([float(sum(i * one.value for i, one in enumerate(domain.coordinates(x)))) for x in xs])
@@ -37,11 +37,11 @@ def microseconds(method: str, domain: Any, n: int, calls: int) -> float:
         call = time_call(lambda state=state: searcher.suggest(history, state, rng))
         state = call.value.state
         found.append(1e6 * call.cpu)
-    return median(found[1:])  # the first one prepares what the others share
+    return median(found[1:])  # the first prepares data for the others
 
 
 def against_optuna(n: int, variables: int, trees: int, repeats: int) -> list[Row]:
-    """Main effects of the same forest by both, in turns; the trees are taken apart anew each time."""
+    """Return the rows of main effects of the same forest by both, alternately; trees are prepared again each time."""
     if importlib.util.find_spec("optuna") is None:
         return [plain_row("fANOVA beside Optuna's", "needs the extra optuna")]
     from optuna.importance._fanova._tree import _FanovaTree  # pyright: ignore[reportMissingImports]
@@ -67,7 +67,7 @@ def against_optuna(n: int, variables: int, trees: int, repeats: int) -> list[Row
 
 
 def measure(miniature: bool) -> list[Row]:
-    calls, told = (3, 20) if miniature else (CALLS, TOLD)
+    calls, observed = (3, 20) if miniature else (CALLS, OBSERVED)
     rows = []
     for d in (10, 100):
         space = bo.Space({f"x{i}": range(5) for i in range(d)})
@@ -77,16 +77,16 @@ def measure(miniature: bool) -> list[Row]:
             "reals": bo.Space({f"x{i}": bo.Real(0, 1) for i in range(d)}),
         }
         for (kind, one), method in product(kinds.items(), ("random", "wrs")):
-            took = microseconds(method, one, told, calls)
+            took = microseconds(method, one, observed, calls)
             rows.append(at_most(f"{method}, {d} variables, {kind}", 30.0, took, " us"))
         for method, limit in MILLISECONDS.items():
-            took = microseconds(method, space, told, calls) / 1e3
-            rows.append(at_most(f"{method}, {d} variables, n = {told}", limit, took, " ms"))
+            took = microseconds(method, space, observed, calls) / 1e3
+            rows.append(at_most(f"{method}, {d} variables, n = {observed}", limit, took, " ms"))
     bits = bo.Space({f"x{i}": bool for i in range(25)})
     n = 20 if miniature else 270
     rows.append(at_most(f"bocs of order 2, d = 25, n = {n}", 1.0, microseconds("bocs", bits, n, 3) / 1e6, " s"))
     rows.append(plain_row(f"smac, d = 25, n = {n}", f"{microseconds('smac', bits, n, 3) / 1e6:.3g} s"))
-    return rows + against_optuna(*((30, 4, 2, 1) if miniature else (TOLD, 10, 64, 7)))
+    return rows + against_optuna(*((30, 4, 2, 1) if miniature else (OBSERVED, 10, 64, 7)))
 
 
 if __name__ == "__main__":

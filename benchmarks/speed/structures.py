@@ -1,12 +1,12 @@
-"""Method `auto` on structures as variables: seconds a suggestion.
+"""Method `auto` on structures as variables: seconds per suggestion.
 
     python -m benchmarks.speed.structures [--check]
 
-An order of 50 cities, whose objective is the length of the round trip, and one of 200. Subsets of 5 of 40 items, of 1
-to 8 of them, and of 500 of 1,000 items, whose objective sums random weights of items and of a tenth of all pairs. A
-sequence of 32 letters of 20, whose objective is a sum over places and over steps from a letter to the next. A table of
-10,000 rows with 10 numbers, or with fingerprints of 1,024 bits. Data are n - 60 random points and 60 changes of the
-best of them. Each suggestion is told before the next is timed.
+Orders of 50 and of 200 cities; the objective is the length of the round trip. Subsets of 5 of 40 items, of 1 to 8 of 40
+items, and of 500 of 1,000 items; the objective sums random weights of items and of a tenth of all pairs. A sequence of
+32 letters of 20; the objective is a sum over positions and over steps from a letter to the next. A table of 10,000 rows
+with 10 numbers, or with fingerprints of 1,024 bits. Data are n - 60 random points and 60 changes of the best point. The
+value of each suggestion is observed before the next.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ def measure(miniature: bool) -> list[Row]:
     return rows + _time_tables(300 if miniature else ROWS, (15,) if miniature else tuple(SECONDS), miniature)
 
 
-def _time_tables(n_rows: int, told: tuple[int, ...], miniature: bool) -> list[Row]:
-    """Return how long a suggestion of a row of a table takes, which scores all rows."""
+def _time_tables(n_rows: int, sizes: tuple[int, ...], miniature: bool) -> list[Row]:
+    """Return the rows of suggestions of a row of a table, each of which scores all rows."""
     rng, rows = np.random.default_rng(0), []
     tables = {"10 numbers": rng.normal(size=(n_rows, 10)), "1,024 bits": rng.integers(0, 2, (n_rows, 1_024))}
     for name, table in tables.items():
         space = bo.Space({"row": bo.Candidates(table)})
-        worth = table[:, :5].astype(np.float64) @ rng.normal(size=5)
-        for n in told:
+        values = table[:, :5].astype(np.float64) @ rng.normal(size=5)
+        for n in sizes:
             seconds = time_suggestions(
-                space, lambda _, xs, worth=worth: worth[xs[:, 0]], n, 2 if miniature else SUGGESTIONS
+                space, lambda _, xs, values=values: values[xs[:, 0]], n, 2 if miniature else SUGGESTIONS
             )
             label = f"{n_rows:,} rows of {name}: median suggestion, CPU, n = {n}"
             rows.append(plain_row(label, f"{median(seconds):.3g} s"))
@@ -72,7 +72,7 @@ def _time(
 
 
 def add_weights(space: bo.Space, xs: IntArray) -> Array:
-    """Return the sum of the weights of the items in a subset and of pairs of them, for each of m subsets (m,)."""
+    """Return the sum of the weights of the items and of the pairs of items in each of m subsets (m,)."""
     rng, d = np.random.default_rng(space.n_columns), space.n_columns
     pairs = np.triu(rng.normal(size=(d, d)) * (rng.random((d, d)) < PAIRED), 1)
     bits = xs.astype(np.float64)
@@ -80,16 +80,16 @@ def add_weights(space: bo.Space, xs: IntArray) -> Array:
 
 
 def measure_trips(space: bo.Space, xs: IntArray) -> Array:
-    """Return the length of the round trip through random cities, for each of m orders (m,)."""
+    """Return the length of the round trip through random cities in each of m orders (m,)."""
     cities = np.random.default_rng(space.n_columns).random((space.n_columns, 2))[xs]
     return np.linalg.norm(cities - np.roll(cities, 1, axis=1), axis=2).sum(axis=1)
 
 
 def sum_steps(space: bo.Space, xs: IntArray) -> Array:
-    """Return a sum of random numbers, one for each letter in its place and one for each step, for m sequences (m,)."""
+    """Return a sum of random effects of each letter at its position and of each step, for each of m sequences (m,)."""
     rng = np.random.default_rng(space.n_columns)
-    of_places, of_steps = rng.normal(size=(space.n_columns, LETTERS)), rng.normal(size=(LETTERS, LETTERS))
-    return of_places[np.arange(space.n_columns), xs].sum(axis=1) + of_steps[xs[:, :-1], xs[:, 1:]].sum(axis=1)
+    positions, steps = rng.normal(size=(space.n_columns, LETTERS)), rng.normal(size=(LETTERS, LETTERS))
+    return positions[np.arange(space.n_columns), xs].sum(axis=1) + steps[xs[:, :-1], xs[:, 1:]].sum(axis=1)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.whole_run [--check]
 
-The published code is estimated to take 1.5 to 2 CPU hours for the same.
+The published code is estimated to take 1.5 to 2 CPU hours for the same run.
 """
 
 from __future__ import annotations
