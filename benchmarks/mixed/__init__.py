@@ -1,1 +1,1 @@
-"""`auto` beside its peers on numbers, categories and conditions together."""
+"""`auto` compared with its peers on numbers, categories and conditions together."""

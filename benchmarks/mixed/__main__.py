@@ -1,4 +1,4 @@
-"""Compare `auto` with its peers on numbers, mixed with categories and under conditions, and with itself with a prior.
+"""Compare `auto` with its peers on numbers, with categories and conditions, and with itself with a prior.
 
     python -m benchmarks.mixed [OPTIONS OF benchmarks.peers]
 

@@ -1,1 +1,1 @@
-"""Plain implementations that the package is measured against and checked with."""
+"""Plain implementations, with which the package is compared and checked."""

@@ -1,8 +1,8 @@
-"""COMBO's sampler as straight as the paper tells it (Oh et al. 2019, sections 2.2 and 2.3 and the supplement).
+"""COMBO's sampler, a direct implementation of the paper (Oh et al. 2019, sections 2.2 and 2.3 and the supplement).
 
-NumPy in double precision; each likelihood builds the Gram matrix anew, factor by factor, from the eigensystems of the
-graphs. Nothing is kept from one likelihood to the next, and nothing is slowed down on purpose: the published code, for
-one, builds and factors every matrix twice.
+NumPy in double precision; each likelihood builds the Gram matrix again, factor by factor, from the eigensystems of the
+graphs. Nothing is cached between likelihoods, and nothing is slowed down on purpose; the published code, for example,
+builds and factors every matrix twice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """One state of the chain."""
+    """A state of the chain."""
 
     mean: float
     log_amplitude: float
@@ -42,19 +42,19 @@ class Chain(NamedTuple):
 
 
 def problem(laplacians: Sequence[Array], xs: npt.NDArray[np.int64], values: Array) -> Problem:
-    """From the Laplacian of each variable's graph."""
+    """Return the problem with the given Laplacian of each variable's graph."""
     systems = [np.linalg.eigh(laplacian) for laplacian in laplacians]
     return Problem([np.maximum(s[0], 0.0) for s in systems], [s[1] for s in systems], xs, values)
 
 
 def start(data: Problem) -> Chain:
-    """As published, the odd start of the noise included."""
+    """Return the start of the chain as published, including the unusual start of the noise."""
     mean = float(np.mean(data.values))
     return Chain(mean, math.log(0.5 * float(np.var(data.values, ddof=1))), mean / 1000.0, np.zeros(data.xs.shape[1]))
 
 
 def gram(data: Problem, log_beta: Array) -> Array:
-    """Equation 3: the product over variables of U exp(-beta Lambda) U' / mean, at the points."""
+    """Return the Gram matrix of the points, equation 3: the product over variables of U exp(-beta Lambda) U' / mean."""
     product = np.ones((len(data.xs), len(data.xs)))
     for i, beta in enumerate(np.exp(log_beta)):
         decay = np.exp(-beta * data.eigenvalues[i])
@@ -64,7 +64,7 @@ def gram(data: Problem, log_beta: Array) -> Array:
 
 
 def log_evidence(data: Problem, chain: Chain) -> float:
-    """log N(y; mean, amplitude (K + nugget I) + noise I); Rasmussen and Williams 2006, (2.30)."""
+    """Return log N(y; mean, amplitude (K + nugget I) + noise I); Rasmussen and Williams 2006, (2.30)."""
     n = len(data.values)
     covariance = math.exp(chain.log_amplitude) * (gram(data, chain.log_beta) + NUGGET * np.eye(n))
     covariance += math.exp(chain.log_noise) * np.eye(n)
@@ -81,7 +81,7 @@ def log_prior_mean(data: Problem, mean: float) -> float:
 
 
 def log_prior_amplitude(data: Problem, log_amplitude: float) -> float:
-    """Centered where the kernel's extreme eigenvalues at beta = 1 bracket the variance of the values."""
+    """Return the log prior, centered between the bounds from the kernel's extreme eigenvalues at beta = 1."""
     if not LOG_LOW <= log_amplitude <= LOG_HIGH:
         return -math.inf
     log_mean = [math.log(float(np.mean(np.exp(-values)))) for values in data.eigenvalues]
@@ -105,19 +105,19 @@ def log_prior_beta(log_beta: float) -> float:
 
 
 def log_posterior(data: Problem, chain: Chain) -> float:
-    """Up to a constant."""
+    """Return the log posterior density up to a constant."""
     prior = log_prior_mean(data, chain.mean) + log_prior_amplitude(data, chain.log_amplitude)
     prior += log_prior_noise(chain.log_noise) + sum(map(log_prior_beta, chain.log_beta.tolist()))
     return prior + log_evidence(data, chain)
 
 
 def sweep(data: Problem, chain: Chain, rng: np.random.Generator) -> Chain:
-    """Mean, amplitude, noise, then every edge weight in random order."""
+    """Update the mean, the amplitude, the noise, and then every edge weight in random order."""
 
     def along(prior: Callable[[float], float], move: Callable[[float], Chain]) -> Callable[[float], float]:
         def density(t: float) -> float:
-            before = prior(t)
-            return before if before == -math.inf else before + log_evidence(data, move(t))
+            log_prior = prior(t)
+            return log_prior if log_prior == -math.inf else log_prior + log_evidence(data, move(t))
 
         return density
 
@@ -142,7 +142,7 @@ def sweep(data: Problem, chain: Chain, rng: np.random.Generator) -> Chain:
 
 
 def slice_update(density: Callable[[float], float], x0: float, rng: np.random.Generator) -> float:
-    """Neal 2003, Figures 4 to 6, with the widths tried by the published code; x0 where every bracket collapses."""
+    """Slice sampling (Neal 2003, Figures 4 to 6) with the widths of the published code; x0 if all brackets collapse."""
     for width in WIDTHS:
         lower = x0 - width * rng.random()
         upper = lower + width
@@ -163,7 +163,7 @@ def slice_update(density: Callable[[float], float], x0: float, rng: np.random.Ge
 def _double_bracket(
     density: Callable[[float], float], lower: float, upper: float, height: float, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Figure 4; the value at an end that stays is kept, as published."""
+    """Double the bracket (Figure 4); the value at an unchanged end is reused, as published."""
     at_lower, at_upper = density(lower), density(upper)
     for _ in range(MAX_DOUBLINGS):
         if at_lower <= height and at_upper <= height:
@@ -185,17 +185,17 @@ def _acceptable(
     bracket: tuple[float, float],
     width: float,
 ) -> bool:
-    """Figure 6, both ends evaluated at each halving."""
-    (x0, x1), (lower, upper), parted = points, bracket, False
+    """Return whether a point is acceptable (Figure 6); both ends are evaluated at each halving."""
+    (x0, x1), (lower, upper), differ = points, bracket, False
     while upper - lower > 1.1 * width:
         middle = 0.5 * (lower + upper)
-        parted = parted or (x0 < middle) != (x1 < middle)
+        differ = differ or (x0 < middle) != (x1 < middle)
         if x1 < middle:
             upper = middle
         else:
             lower = middle
         at_lower, at_upper = density(lower), density(upper)
-        if parted and height >= at_lower and height >= at_upper:
+        if differ and height >= at_lower and height >= at_upper:
             return False
     return True
 

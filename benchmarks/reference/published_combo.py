@@ -1,9 +1,9 @@
-"""One suggestion of the published code of COMBO, run from a clone of it that is no part of this package.
+"""A suggestion of the published code of COMBO, run from a clone, which is not part of this package.
 
     git clone https://github.com/QUVA-Lab/COMBO; export COMBO_CODE=$PWD/COMBO
 
-What its modules import and torch or NumPy have since removed is put back; none of its statements is changed. It draws
-from the global generators of NumPy and torch, which are seeded here.
+Names that its modules import and that torch or NumPy have since removed are restored; none of its statements is
+changed. It samples from the global generators of NumPy and torch, which are seeded here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
-PLACE = "COMBO_CODE"  # the environment variable that says where the clone is
+PLACE = "COMBO_CODE"  # environment variable with the path of the clone
 SAMPLES = 10
 
 
@@ -45,40 +45,40 @@ def suggest(xs: IntArray, values: Array, start: Hyperparameters, seed: int) -> S
     edge = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
     spectrum, basis = torch.linalg.eigh(torch.diag(edge.sum(0)) - edge)
     points = torch.from_numpy(np.asarray(xs, dtype=np.int64))
-    told = torch.from_numpy(values).float()[:, None]
+    observed = torch.from_numpy(values).float()[:, None]
     log_beta = torch.tensor(start.theta, dtype=torch.float32)
     kernel = part["diffusionkernel"].DiffusionKernel(log_beta.clone(), [spectrum] * d, [basis] * d)
     model = part["gp_regression"].GPRegression(kernel, part["constant"].ConstantMean())
     model.kernel.log_amp.fill_(start.log_amplitude)
     model.mean.const_mean.fill_(start.mean)
     model.likelihood.log_noise_var.fill_(start.log_noise)
-    np.random.seed(seed)  # noqa: NPY002 (the generator that it draws from)
+    np.random.seed(seed)  # noqa: NPY002 (the generator that it samples from)
     torch.manual_seed(seed)
     sizes, groups = np.full(d, 2), [[i] for i in range(d)]
     with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
         began = time.process_time()
         hyper, betas, partitions, spectra, bases, edges = part["sample_posterior"].posterior_sampling(
-            model, points, told, sizes, [edge] * d, log_beta, groups, n_sample=SAMPLES
+            model, points, observed, sizes, [edge] * d, log_beta, groups, n_sample=SAMPLES
         )
         sampled = time.process_time()
-        members = part["acquisition_marginalization"].inference_sampling(
-            points, told, sizes, hyper, betas, partitions, spectra, bases
+        samples = part["acquisition_marginalization"].inference_sampling(
+            points, observed, sizes, hyper, betas, partitions, spectra, bases
         )
         part["acquisition_optimization"].next_evaluation(
-            points[torch.argmin(told)], points, members, partitions, edges, sizes, reference=float(told.min())
+            points[torch.argmin(observed)], points, samples, partitions, edges, sizes, reference=float(observed.min())
         )
     return Spent(sampled - began, time.process_time() - sampled)
 
 
 def _load() -> dict[str, Any]:
-    """Import the modules of the clone that take part, by their last names."""
+    """Import the required modules of the clone, by their last names."""
     torch: Any = importlib.import_module("torch")
     torch.set_num_threads(1)
     numpy: Any = np
     numpy.int = int
     torch.cholesky = lambda matrix, upper=False: torch.linalg.cholesky(matrix, upper=upper)
     torch.triangular_solve = lambda right, left, upper=True: (torch.linalg.solve_triangular(left, right, upper=upper),)
-    for name in ("psutil", "simanneal", "simanneal.anneal"):  # of parts that do not run here
+    for name in ("psutil", "simanneal", "simanneal.anneal"):  # imported by parts that do not run here
         sys.modules.setdefault(name, types.ModuleType(name))
     vars(sys.modules["simanneal"]).setdefault("Annealer", object)
     vars(sys.modules["simanneal.anneal"]).setdefault("round_figures", None)
