@@ -23,7 +23,7 @@ from bostruct.nas.cifar import BATCHES, CLASSES
 SIDE = 32
 NOTE = (
     "These pixels come from JPEG mosaics, not from the official files: they differ by a few gray levels and so do the "
-    'MD5s. Say "JPEG CIFAR-10" beside numbers that were measured on them.'
+    'MD5s. Report numbers that were measured on them as "JPEG CIFAR-10".'
 )
 
 
@@ -44,7 +44,7 @@ def convert(mosaics: Path, out: Path) -> int:
     """
     present = [out / f"{name}{ending}" for name in BATCHES for ending in ("", ".bin")]
     if found := [path for path in present if path.exists()]:
-        raise BostructError(f"OUT: {found[0]} is there already; expected a folder without batches")
+        raise BostructError(f"OUT: {found[0]} exists already; expected a folder without batches")
     pairs = list(zip(BATCHES, _labels(mosaics), strict=True))
     records = {name: _records(mosaics / _mosaic_of(name), labels) for name, labels in pairs}
     out.mkdir(parents=True, exist_ok=True)

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("problems", nargs="*", default=list(PROBLEMS))
     given = parser.parse_args(arguments)
-    print("| problem | a fit each | one fit | difference |\n|---|---|---|---|")
+    print("| problem | one fit per point | one fit per batch | difference |\n|---|---|---|---|")
     for name in given.problems:
         seeds = range(given.first, given.first + given.seeds)
         each, joint = (np.array([run(name, seed, given, how) for seed in seeds]) for how in (False, True))

@@ -110,7 +110,7 @@ def table(
     marks = [mark for mark in marks if mark <= length] or [length]
     judged = dict.fromkeys((marks[len(marks) // 3], marks[-1]))
     header = [f"after {mark}" for mark in marks] + [f"{first} wins / losses after {mark}, p" for mark in judged]
-    lines = [f"### {name}", "", f"| method | seeds | {' | '.join(header)} | CPU a trial |"]
+    lines = [f"### {name}", "", f"| method | seeds | {' | '.join(header)} | CPU per trial |"]
     lines.append("|---" * (len(header) + 3) + "|")
     for method, runs in best.items():
         cells = [mean_and_error([float(values[mark - 1]) for values in runs.values()]) for mark in marks]

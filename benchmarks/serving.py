@@ -105,7 +105,7 @@ def measure(client: Client, seconds: float) -> dict[str, list[float]]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Milliseconds that clients of bostruct serve wait.")
-    parser.add_argument("--seconds", type=float, default=20.0, help="for each of the two halves")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each of the two measurements")
     seconds = parser.parse_args().seconds
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "runs.db"

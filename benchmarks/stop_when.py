@@ -120,11 +120,11 @@ def measure(name: str, share: float, probability: float, seeds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("problems", nargs="*", help=f"of {', '.join(PROBLEMS)}; by default all of them")
+    parser.add_argument("problems", nargs="*", help=f"some of {', '.join(PROBLEMS)}; by default all of them")
     parser.add_argument("--seeds", type=int, default=20)
     given = parser.parse_args()
     if unknown := [name for name in given.problems if name not in PROBLEMS]:
-        parser.error(f"problems: expected of {', '.join(PROBLEMS)}; got {', '.join(unknown)}")
+        parser.error(f"problems: expected some of {', '.join(PROBLEMS)}; got {', '.join(unknown)}")
     print("| problem | regret, in sd | probability | stopped | within the regret | median trials |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name in given.problems or PROBLEMS:

@@ -195,7 +195,7 @@ def start(package: Path, arguments: list[str]) -> subprocess.Popen[str]:
 def find_difference(before: dict[str, list[str]], after: dict[str, list[str]]) -> str | None:
     """Describe the first difference of the digests; None if they are equal."""
     if bool(before) != bool(after):
-        return "the domain is refused by one revision alone"
+        return "only one revision supports the domain"
     for aspect in ASPECTS if before else ():
         one, other = before[aspect], after[aspect]
         if one != other:

@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     rng = np.random.default_rng(0)
     marks = [given.steps // 8, given.steps // 4, given.steps // 2, given.steps]
-    print(f"{given.runs} runs, {given.searcher_runs} of the searcher: share that met the optimum\n")
+    print(f"{given.runs} runs, {given.searcher_runs} of the searcher: share that found the optimum\n")
     print("| objective | search | " + " | ".join(f"{n} steps" for n in marks) + " |\n|---|---|" + "---|" * 4)
     for kind in ("sum of effects", "independent values"):
         values = tables(kind, given.runs, rng)

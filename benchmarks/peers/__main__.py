@@ -50,7 +50,7 @@ QUICK = (
 QUICK_SEARCHES = ("auto", "evolution", "random", "hill-climbing", "annealing")
 QUICK_SEEDS, QUICK_TRIALS = 5, 50
 NOT_COMPARED = "none of these searches is compared on these problems; see docs/evidence/peers.md"
-NO_TABLES = "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR"
+NO_TABLES = "all of these problems are tables, so nothing is left to run: pass their folder as --data DIR"
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
 LONGEST_START = 60.0  # seconds that an interpreter may take to start
 

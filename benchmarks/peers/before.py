@@ -19,10 +19,10 @@ import bostruct as bo
 from benchmarks.peers.searches import Steps
 from benchmarks.peers.tasks import Point, Task
 
-BEFORE = "auto before"  # the search by the package of the revision before
+BEFORE = "auto before"  # the search by the package of an earlier revision
 FOLDER = "BOSTRUCT_BEFORE"  # folder of the other package: git archive REVISION bostruct | tar x -C FOLDER
 PACKAGE = "bostruct"
-REVISION = "REVISION"  # the file beside the package that names its revision
+REVISION = "REVISION"  # file with the revision of the package, in the same folder
 
 
 class AutoBefore:
@@ -102,7 +102,7 @@ def use_before(folder: Path | None, search: str) -> dict[str, dict[str, str]]:
 def check_before(parser: argparse.ArgumentParser, folder: Path | None) -> None:
     """End a command if its option --before names a folder without a package."""
     if folder is not None and not (folder / PACKAGE).is_dir():
-        parser.error(f"--before: expected a folder that has the folder {PACKAGE}; got {folder}")
+        parser.error(f"--before: expected a folder that contains the folder {PACKAGE}; got {folder}")
 
 
 def describe_packages(runs: Iterable[Mapping[str, Any]]) -> str:

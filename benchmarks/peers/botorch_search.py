@@ -86,7 +86,7 @@ def _suggest(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int) -> 
 def _suggest_fast(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int) -> np.ndarray:
     choices = coder.list_choices()
     if not choices or (coder.categories and coder.orders):
-        raise ValueError("expected a space of orders and bits alone, or of categories alone")
+        raise ValueError("expected a space of only orders and bits, or of only categories")
     kernel = botorch_fast.Hamming([len(own) for own in choices]) if coder.categories else botorch_fast.RBF(len(choices))
     posterior = botorch_fast.fit(kernel, x, values)
     drawn = draw_points(choices, DRAWN)

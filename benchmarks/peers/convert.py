@@ -51,7 +51,7 @@ class _PlainUnpickler(pickle.Unpickler):
     """Reads dicts, lists, strings and numbers, and rejects everything that would run code."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
-        raise pickle.UnpicklingError(f"expected numbers and texts alone, got {module_name}.{global_name}")
+        raise pickle.UnpicklingError(f"expected only numbers and strings, got {module_name}.{global_name}")
 
 
 def read_table(file: Path, axes: Axes) -> np.ndarray:

@@ -56,9 +56,9 @@ COLORS = {  # that color-blind readers distinguish; methods of this package exce
 }
 DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing", "tpe", "auto before")
 MOST_CURVES = 7  # of a panel; readers cannot distinguish more
-LEAST_GAP = 1e-6  # that a logarithmic axis shows
-LEAST_DECADE = 5.0  # the ratio of values from which an axis is logarithmic
-RIGHT: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend
+LEAST_GAP = 1e-6  # smallest gap on a logarithmic axis
+LEAST_DECADE = 5.0  # an axis is logarithmic if the ratio of its values is larger
+RIGHT: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # place of a legend
 EARLY = 20  # trials; values worse than at this trial lie above the axis
 LOST = "hypervolume lost"  # the measure of runs of several objectives
 

@@ -22,7 +22,7 @@ from benchmarks.peers.tasks import Task
 from benchmarks.peers.variants import VARIANTS
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
-OURS = "auto"  # all others are compared with it
+OURS = "auto"  # all other searches are compared with it
 GENERATED: dict[str, Callable[[int], Task]] = {
     "branin": tasks.branin_task,
     "hartmann-6": partial(tasks.numbers, tasks.hartmann, 6, 0.0, 1.0),
@@ -146,7 +146,7 @@ def list_searches(group: str, problem: str) -> list[str]:
         is_conditional = problem in GROUPS["conditional"]
         absent = set() if is_conditional else {"no exploration", "explores every second"}
         absent |= set() if is_conditional or problem in ORDERS else {"order trusted"}
-        absent.add("EI" if problem in BITS or problem in ORDERS else "augmented EI")  # which `auto` has
+        absent.add("EI" if problem in BITS or problem in ORDERS else "augmented EI")  # that `auto` uses
         return [OURS, *(name for name in VARIANTS if name not in absent)]
     without: set[str] = set(WITHOUT_CONDITIONS if group == "conditional" else ())
     if problem not in WITH_BOCS:

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.peers.searches import Point, Steps, Task, list_unconditional
 from benchmarks.peers.stepping import step_through
 
-BUDGET = 10_000  # evaluations, more than are asked for
+BUDGET = 10_000  # evaluations, more than a run takes
 
 
 def kernel_tuner(strategy: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:

@@ -10,7 +10,7 @@ import bostruct as bo
 from benchmarks.peers.tasks import Point, Task, ackley
 
 ACKLEY_VARIABLES, ACKLEY_LEVELS = 20, 11
-ROUGH, SMOOTH = 6.55, 1.0  # between levels: the published range of +-32.75, where the cosine misleads, and a bowl
+ROUGH, SMOOTH = 6.55, 1.0  # spacing of levels: published range +-32.75 with strong cosines; a smooth bowl
 BOWL_VARIABLES, BOWL_LEVELS = 30, 6
 SEQUENCE, ALPHABET, MOTIFS, MOTIF_LENGTH = 15, 8, 2, 4
 BANNED = 0.1  # share of the steps from a letter to another

@@ -61,11 +61,11 @@ def check_page(parser: argparse.ArgumentParser, name: str, page: Path, file: Pat
     """
     check_writable(parser, name, page)
     if page.resolve() == file.resolve():
-        parser.error(f"{name}: expected another file than that of the runs; got {page}")
+        parser.error(f"{name}: expected a file other than the file of the runs; got {page}")
     if page.exists() and WRITTEN not in page.read_text(encoding="utf-8", errors="replace"):
-        parser.error(f"{name}: expected a new file, or a page of benchmarks.peers; {page} is another text")
+        parser.error(f"{name}: expected a new file, or a page of benchmarks.peers; {page} is a different file")
     if (folder := page.parent / place_figures(page)).is_file():
-        parser.error(f"{name}: expected room for the folder {folder}, which is a file")
+        parser.error(f"{name}: cannot make the folder {folder}, because a file has this name")
 
 
 def place_figures(page: Path) -> Path:

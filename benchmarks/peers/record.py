@@ -66,7 +66,7 @@ def _check_lines(file: Path) -> None:
     lines = file.read_bytes().splitlines() if file.exists() else []
     for line in lines:
         is_object = line.startswith(b"{") and line.isascii()
-        if line.strip(b" \t\0") and not is_object:  # a machine that lost its power may leave zeros
+        if line.strip(b" \t\0") and not is_object:  # a power failure may leave zeros
             raise _refuse_line(file, repr(line[:80].decode(errors="backslashreplace")))
 
 

@@ -53,10 +53,10 @@ TITLES = {
 PEER_NAMES = {name: name.rsplit(" ", 1)[0] for name in OF_PEERS}  # the package of each search of a peer
 VERDICTS = (BEHIND, BEHIND + UNCORRECTED, TIED, UNDECIDED, AHEAD + UNCORRECTED, AHEAD, FEW)
 NO_PAIRS = (
-    f"No search is compared with `auto`, which takes two seeds that both have and more than {N_INITIAL} trials. "
+    f"No search is compared with `auto`: a comparison needs two common seeds and more than {N_INITIAL} trials. "
     f"The marks are {', '.join(map(str, MARKS))} trials."
 )
-NO_SUMMARY = "Many variables, priors and variants of `auto` have tables below, and no part in this summary."
+NO_SUMMARY = "Many variables, priors and variants of `auto` have tables below, but no rows in this summary."
 WRITTEN = "<!-- Written by `benchmarks.peers`; not to be edited. -->"
 CAPTION = """\
 *At most seven methods: `auto`, random search, and those that end best. A method with fewer seeds than `auto` ("5 of

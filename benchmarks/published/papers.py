@@ -167,7 +167,7 @@ def search_cube(method: str, error: Callable[[Array], float], trials: int, seed:
         for u in qmc.Sobol(d, seed=seed).random(1 << max(trials - 1, 1).bit_length())[:trials]:
             error(u)
     elif method == "nelder-mead":
-        while True:  # `error` ends it
+        while True:  # until `error` raises `BudgetSpent`
             minimize(error, rng.random(d), method="Nelder-Mead", bounds=[(0.0, 1.0)] * d)
     else:
         x, v, own = rng.random((10, d)), np.zeros((10, d)), np.full(10, np.inf)

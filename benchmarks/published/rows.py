@@ -65,7 +65,7 @@ def _skip_without_file(names: Iterable[str], data: Path | None) -> Iterable[str]
         if not file or (data is not None and (data / file).exists()):
             yield name
         else:
-            print(f"{name}: skipped, as {file} is not in the folder of --data", file=sys.stderr)
+            print(f"{name}: skipped, because {file} is not in the folder of --data", file=sys.stderr)
 
 
 def _take_missing(name: str, seeds: Iterable[int], setting: Setting, file: Path) -> None:

@@ -26,7 +26,7 @@ CASES = {
         1.5,
         1.5,
     ),
-}  # method -> domain, objective, CPU seconds of the first suggestion by a model in a new installation and afterwards
+}  # method -> domain, objective, limits of the CPU seconds of the first suggestion in a new installation and later
 CHILD = """
 import json, time
 begun = time.process_time()

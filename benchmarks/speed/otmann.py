@@ -163,7 +163,7 @@ def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
 def large_rows(name: str, domain: ArchitectureDomain, miniature: bool) -> list[Row]:
     """Return the rows of pairs of large networks, one by one and in a matrix."""
     xs = large_population(domain, 4 if miniature else 60, seed=71900123)
-    otmann_distances(xs)  # prepares them
+    otmann_distances(xs)  # prepares the networks
     rng = np.random.default_rng(1)
     pairs = [(int(i), int(j)) for i, j in rng.integers(len(xs), size=(8 if miniature else N_PAIRS, 2))]
     alone = median([microseconds(lambda i=i, j=j: ours(xs[i], xs[j])) for i, j in pairs])

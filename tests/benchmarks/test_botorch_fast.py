@@ -184,7 +184,7 @@ def test_the_package_is_run_on_three_problems_without_numbers_and_its_equal_on_a
         assert "BoTorch fast" in names
         assert ("BoTorch" in names) == (problem in ("max-3-sat 60/300", "contamination", "nk 30x5"))
     assert "BoTorch fast" not in list_searches("numbers", "branin")
-    with pytest.raises(ValueError, match="orders and bits alone"):
+    with pytest.raises(ValueError, match="only orders and bits"):
         run(fast_botorch, Task(bo.Space({"x": [0, 1], "y": ["a", "b", "c"]}), len), [{"x": 0, "y": "a"}], 2)
 
 

@@ -55,7 +55,7 @@ def test_what_is_written_is_read_as_cifar(mosaics, tmp_path, monkeypatch, capsys
 
 def test_batches_that_are_there_are_not_replaced(mosaics, tmp_path):
     (tmp_path / "data_batch_2").write_bytes(b"official")
-    with pytest.raises(BostructError, match=r"OUT: .*data_batch_2 is there already"):
+    with pytest.raises(BostructError, match=r"OUT: .*data_batch_2 exists already"):
         convert(mosaics[0], tmp_path)
     assert not (tmp_path / "data_batch_1.bin").exists()
 

@@ -207,7 +207,7 @@ NOT_WHOLE = (ValueError, "expected a dict of the 6 configurations")
         pytest.param({**SMALL_TABLE, "13": [1.0]}, *NOT_WHOLE, id="one more"),
         pytest.param({"00": [1.0]}, *NOT_WHOLE, id="one alone"),
         pytest.param([1.0], *NOT_WHOLE, id="no dict"),
-        pytest.param(Path("x"), pickle.UnpicklingError, "expected numbers and texts alone, got pathlib", id="code"),
+        pytest.param(Path("x"), pickle.UnpicklingError, "expected only numbers and strings, got pathlib", id="code"),
     ],
 )
 def test_a_file_that_is_not_the_whole_table_or_would_run_code_is_refused(tmp_path, stored, error, said):
@@ -456,7 +456,7 @@ INTERPRETER = "--python: expected an interpreter that has numpy and scipy, such 
     ("option", "value", "said"),
     [
         ("--data", "nowhere", "--data: expected a folder with tables, see docs/evidence/peers.md; got "),
-        ("--before", "nowhere", "--before: expected a folder that has the folder bostruct; got "),
+        ("--before", "nowhere", "--before: expected a folder that contains the folder bostruct; got "),
         ("--python", "nowhere", f"{INTERPRETER} "),
         *(
             ("--python", other, f"{INTERPRETER} {sys.executable}; got {other}")
@@ -503,7 +503,7 @@ def test_an_interrupted_command_says_that_it_resumes(tmp_path, monkeypatch, caps
     assert [run.seed for run in read_file(out)[1]] == [0]
 
 
-TABLES_ALONE = "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR"
+TABLES_ALONE = "all of these problems are tables, so nothing is left to run: pass their folder as --data DIR"
 
 
 @pytest.mark.parametrize(

@@ -262,9 +262,9 @@ def test_runs_of_ones_own_leave_the_published_page_alone(tmp_path, monkeypatch):
         (".", "expected a file that may be written; got ."),
         ("/", "expected a file that may be written; got /"),
         ("runs.jsonl/page.md", "expected a file that may be written; got runs.jsonl/page.md"),
-        ("./runs.jsonl", "expected another file than that of the runs; got runs.jsonl"),
-        ("notes.md", "expected a new file, or a page of benchmarks.peers; notes.md is another text"),
-        ("full.md", "expected room for the folder full-figures, which is a file"),
+        ("./runs.jsonl", "expected a file other than the file of the runs; got runs.jsonl"),
+        ("notes.md", "expected a new file, or a page of benchmarks.peers; notes.md is a different file"),
+        ("full.md", "cannot make the folder full-figures, because a file has this name"),
     ],
 )
 def test_a_page_that_cannot_be_written_is_refused_first(page, said, tmp_path, monkeypatch, refusal):

@@ -155,7 +155,7 @@ def test_the_command_goes_on_where_it_was(tmp_path, capsys):
     words = ["--out", str(file), "--page", str(page), "--searches", "random", "--problems"]
     names = "branin,maxsat 43,maxsat 60"
     assert command.main([*words, names, "--configs", "1", "--data", str(tmp_path)]) == 0
-    assert "skipped: maxsat 43; these are files: give their folder as --data DIR" in capsys.readouterr().err
+    assert "skipped: maxsat 43; these are files: pass --data DIR" in capsys.readouterr().err
     assert [run.problem for run in read_file(file)[1]] == ["branin", "maxsat 60"]
     before = file.read_text(encoding="utf-8")
     assert command.main([*words, names, "--configs", "1", "--data", str(tmp_path)]) == 0

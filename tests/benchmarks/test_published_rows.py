@@ -97,7 +97,7 @@ def test_quick_alone_is_of_all_papers(tmp_path, monkeypatch, capsys):
 
 def test_rows_without_their_data_are_skipped_and_named(tmp_path, capsys):
     assert command.main(["--paper", "nasbot", "--rows", "nasbot-naval", "--quick", "--out", str(tmp_path / "a")]) == 1
-    assert "nasbot-naval: skipped, as uci_regression/naval.npz is not in the folder" in capsys.readouterr().err
+    assert "nasbot-naval: skipped, because uci_regression/naval.npz is not in the folder" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         command.main(["--paper", "enas"])
     assert "invalid choice: 'enas'" in capsys.readouterr().err
