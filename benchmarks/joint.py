@@ -1,4 +1,4 @@
-"""Compare batches of points with one fit and one search per batch and per point, for many workers.
+"""Compare batches of points that share one fit and search with points that have their own, for many workers.
 
     python -m benchmarks.joint [--seeds 10] [--first 40] [--trials 120] [--workers 16] [--batch 8] [PROBLEM ...]
 
