@@ -137,13 +137,13 @@ def bin_chances(found: Foretold) -> list[tuple[int, float, float]]:
 
     found: predictions and outcomes; means of a bin without points are NaN.
     """
-    places = np.clip(np.searchsorted(EDGES, found.chances, side="right") - 1, 0, len(EDGES) - 2)
+    bins = np.clip(np.searchsorted(EDGES, found.chances, side="right") - 1, 0, len(EDGES) - 2)
     rows = []
-    for place in range(len(EDGES) - 1):
-        here = places == place
-        n = int(here.sum())
-        chance, share = (float(one[here].mean()) if n else float("nan") for one in found)
-        rows.append((n, chance, share))
+    for k in range(len(EDGES) - 1):
+        is_in_bin = bins == k
+        n = int(is_in_bin.sum())
+        probability, share = (float(one[is_in_bin].mean()) if n else float("nan") for one in found)
+        rows.append((n, probability, share))
     return rows
 
 
@@ -165,10 +165,10 @@ def draw(found: Mapping[str, Foretold], picture: Path) -> None:
     axes.plot([0, 1], [0, 1], color="#7b8794", linestyle=(0, (4, 3)), linewidth=1.2, label="as predicted")
     for kind, marker in zip(found, "os", strict=True):
         bins = [row for row in bin_chances(found[kind]) if row[0]]
-        counts, chances, shares = (np.array(column) for column in zip(*bins, strict=True))
+        counts, means, shares = (np.array(column) for column in zip(*bins, strict=True))
         errors = 1.96 * np.sqrt(np.maximum(shares * (1.0 - shares), 0.25 / counts) / counts)
         axes.errorbar(
-            chances, shares, yerr=errors, marker=marker, capsize=3, color=COLORS[kind], linewidth=1.4, label=kind
+            means, shares, yerr=errors, marker=marker, capsize=3, color=COLORS[kind], linewidth=1.4, label=kind
         )
     axes.set(xlabel="predicted probability of success", ylabel="share that succeeded", xlim=(0, 1), ylim=(-0.05, 1.05))
     axes.spines[["top", "right"]].set_visible(False)
@@ -191,9 +191,9 @@ def main() -> None:
     heads = " | ".join(f"{kind}: points | mean probability | succeeded" for kind in together)
     print(f"| probability | {heads} |")
     print("| --- |" + " --- |" * 3 * len(together))
-    for place, rows in enumerate(zip(*map(bin_chances, together.values()), strict=True)):
-        cells = [f"{n} | {chance:.2f} | {share:.2f}" if n else "0 |  | " for n, chance, share in rows]
-        print(f"| {EDGES[place]:g} to {EDGES[place + 1]:g} | {' | '.join(cells)} |")
+    for k, rows in enumerate(zip(*map(bin_chances, together.values()), strict=True)):
+        cells = [f"{n} | {mean:.2f} | {share:.2f}" if n else "0 |  | " for n, mean, share in rows]
+        print(f"| {EDGES[k]:g} to {EDGES[k + 1]:g} | {' | '.join(cells)} |")
     draw(together, given.picture)
 
 

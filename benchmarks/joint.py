@@ -30,7 +30,7 @@ PROBLEMS = (
 def run(name: str, seed: int, given: argparse.Namespace, jointly: bool) -> float:
     """Return the best value of one run.
 
-    name: of the problem, with a place for its seed.
+    name: of the problem, with ``{}`` for its seed.
     seed: of the study.
     given: the numbers of trials, of workers, and of trials per batch.
     jointly: whether a batch has one fit.

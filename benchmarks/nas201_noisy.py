@@ -50,11 +50,11 @@ def one_run(file: str, data: str, method: str, trials: int, mean: bool, seed: in
             return int(rows[domain.index_of(point)][0])  # the first of the cells with this graph
     else:
         domain = bo.Space({edge: list(OPERATIONS) for edge in EDGES})
-        place = {tuple(map(int, code)): i for i, code in enumerate(codes)}
+        rows_of_codes = {tuple(map(int, code)): i for i, code in enumerate(codes)}
         searcher = method
 
         def index(point: Any) -> int:
-            return place[tuple(OPERATIONS.index(point[edge]) for edge in EDGES)]
+            return rows_of_codes[tuple(OPERATIONS.index(point[edge]) for edge in EDGES)]
 
     def query(point: Any) -> float:
         errors = validation[index(point)]

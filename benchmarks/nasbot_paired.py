@@ -38,7 +38,7 @@ from bostruct.problems.registry import load
 from bostruct.study.threads import ThreadLimit
 
 CONFIDENCE = 0.95
-TABLES = {  # name in the report -> the problem, as `bostruct problems` names it, with a place for the folder
+TABLES = {  # name in the report -> name of the problem in `bostruct problems`, with {} for the folder
     "nasbench201 cifar100": "nasbench201:file={}/nasbench201/nasbench201.npz,data=cifar100",
     "nasbench201 imagenet16-120": "nasbench201:file={}/nasbench201/nasbench201.npz,data=imagenet16-120",
     "nasbench-macro": "nasbench-macro:file={}/nasbench_macro/nasbench_macro.npz",

@@ -55,10 +55,10 @@ def judge_children(search: BayesianSearch, seed: int, n_trials: int, n_children:
 
 def table(name: str, judged: Array) -> list[str]:
     """Return the lines of one model, by the gain in log mass."""
-    place = np.digitize(judged[:, 0], GAINS) - 1
+    bins = np.digitize(judged[:, 0], GAINS) - 1
     lines = []
     for i in range(len(GAINS) - 1):
-        own = judged[place == i]
+        own = judged[bins == i]
         if len(own):
             gain, mean, sd, _ = own.mean(axis=0)
             shares = len(own) / len(judged), own[:, 3].sum() / judged[:, 3].sum()

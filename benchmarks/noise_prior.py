@@ -54,7 +54,7 @@ class Key(NamedTuple):
 
 
 def load_task(spec: str, seed: int) -> Task:
-    """Load a problem of the package; its instance is `seed` if the specification has a place for it."""
+    """Load a problem of the package; its instance is `seed` if the specification contains ``{}``."""
     problem: Any = problems.load(spec.format(seed))
     return Task(problem.space, problem, problem.noise_free)
 

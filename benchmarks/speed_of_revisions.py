@@ -53,9 +53,9 @@ def suggest(space: str, method: str, observed: int, suggestions: int, storage: b
         import bostruct as bo
 
         with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder, "runs.db") if storage else None
+            file = Path(folder, "runs.db") if storage else None
             domain = bo.Space(SPACES[space](bo))
-            with bo.Study(domain, method=method, seed=0, storage=place) as study:
+            with bo.Study(domain, method=method, seed=0, storage=file) as study:
                 import numpy as np
 
                 points = [domain.present(x) for x in domain.sample(observed, np.random.default_rng(0))]
@@ -75,10 +75,10 @@ def reopen() -> float:
     import bostruct as bo
 
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "runs.db")
-        bo.minimize(measure, bo.Space(SPACES["levels"](bo)), 3_000, method="random", seed=0, storage=place)
+        file = Path(folder, "runs.db")
+        bo.minimize(measure, bo.Space(SPACES["levels"](bo)), 3_000, method="random", seed=0, storage=file)
         began = time.process_time()
-        with bo.Study.load(place) as study:
+        with bo.Study.load(file) as study:
             assert len(study.trials) == 3_000
         return time.process_time() - began
 

@@ -176,8 +176,8 @@ def record_all(kinds: list[str], methods: list[str], seeds: list[int], trials: i
     from bostruct.methods import METHODS
 
     warnings.simplefilter("ignore")
-    place = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(dir=place) as folder:
+    parent = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
         for kind in kinds:
             for method in methods or list(METHODS):
                 for seed in seeds:

@@ -50,7 +50,7 @@ def simulate(values: Array, least: Array | None, steps: int, rng: np.random.Gene
     best_possible = values.reshape(runs, -1).max(axis=1)
     x = rng.integers(0, SIZES, size=(runs, 4))
     reached = values[every, *x.T]
-    met = [np.mean(reached >= best_possible)]
+    found = [np.mean(reached >= best_possible)]
     for n in range(1, steps):
         drawn = rng.integers(0, SIZES, size=(runs, 4))
         if least is not None:
@@ -59,8 +59,8 @@ def simulate(values: Array, least: Array | None, steps: int, rng: np.random.Gene
         new = values[every, *drawn.T]
         better = new >= reached
         x, reached = np.where(better[:, None], drawn, x), np.where(better, new, reached)
-        met.append(np.mean(reached >= best_possible))
-    return np.array(met)
+        found.append(np.mean(reached >= best_possible))
+    return np.array(found)
 
 
 def chances(*_: object) -> dict[str, float]:
@@ -105,8 +105,8 @@ def main(arguments: list[str] | None = None) -> None:
         rows["random without repeats (exact)"] = np.arange(1, given.steps + 1) / np.prod(SIZES)
         some = values[: given.searcher_runs]
         rows |= {f"the searcher, {k}": search(some, least, given.steps, rng) for k, least in LEAST.items()}
-        for name, met in rows.items():
-            print(f"| {kind} | {name} | " + " | ".join(f"{met[n - 1]:.3f}" for n in marks) + " |", flush=True)
+        for name, found in rows.items():
+            print(f"| {kind} | {name} | " + " | ".join(f"{found[n - 1]:.3f}" for n in marks) + " |", flush=True)
 
 
 if __name__ == "__main__":

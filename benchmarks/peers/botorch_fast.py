@@ -291,6 +291,6 @@ def _mark_excluded(x: np.ndarray, avoid: np.ndarray, variables: np.ndarray, valu
     differs = x[:, None] != avoid
     points, others = np.nonzero(differs.sum(axis=2) == 1)
     changed = differs[points, others].argmax(axis=1)
-    places = (variables == changed[:, None]) & (values == avoid[others, changed][:, None])
-    np.logical_or.at(excluded, points, places)
+    avoided = (variables == changed[:, None]) & (values == avoid[others, changed][:, None])
+    np.logical_or.at(excluded, points, avoided)
     return excluded

@@ -73,12 +73,12 @@ def _is_bit(variable: Any) -> bool:
 
 def _decode(variables: Sequence[tuple[str, Any]], vector: np.ndarray) -> dict[str, Any]:
     """Return the point of a vector, in which a category has an entry for each choice."""
-    point, place = {}, 0
+    point, start = {}, 0
     for name, variable in variables:
         width = 1 if _is_bit(variable) or _is_number(variable) else variable.size
-        own = np.asarray(vector[place : place + width], dtype=np.float64)
+        own = np.asarray(vector[start : start + width], dtype=np.float64)
         point[name] = _value(variable, own)
-        place += width
+        start += width
     return point
 
 

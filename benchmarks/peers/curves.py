@@ -33,9 +33,9 @@ def read_best(found: Found, at: np.ndarray, positions: Sequence[float] | None = 
     at: positions at which the best value is returned (k,).
     positions: the position of each improvement of the run; None for their trials.
     """
-    places = [n for n, _ in found["improvements"]] if positions is None else positions
+    steps = [n for n, _ in found["improvements"]] if positions is None else positions
     values = np.array([np.inf, *(value for _, value in found["improvements"])])
-    return values[np.searchsorted(np.asarray(places, dtype=float), at, side="right")]
+    return values[np.searchsorted(np.asarray(steps, dtype=float), at, side="right")]
 
 
 def list_seconds(found: Found) -> list[float]:

@@ -56,7 +56,7 @@ def ehrlich(seed: int) -> Task:
         x = np.array([letters.index(point[f"p{i}"]) for i in range(SEQUENCE)])
         if banned[x[:-1], x[1:]].any():
             raise bo.Infeasible("the sequence has a banned step")
-        return -float(np.prod([_share(x, motif, places) for motif, places in zip(motifs, offsets, strict=True)]))
+        return -float(np.prod([_share(x, motif, own) for motif, own in zip(motifs, offsets, strict=True)]))
 
     return Task(bo.Space({f"p{i}": letters for i in range(SEQUENCE)}), value)
 
@@ -84,10 +84,10 @@ def _draw_offsets(rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([[0], np.sort(rng.choice(np.arange(1, most), MOTIF_LENGTH - 1, replace=False))])
 
 
-def _share(x: np.ndarray, motif: np.ndarray, places: np.ndarray) -> float:
+def _share(x: np.ndarray, motif: np.ndarray, offsets: np.ndarray) -> float:
     """Return the share of a motif's letters that match at its best position."""
-    starts = np.arange(len(x) - places[-1])
-    return float(np.max(np.mean(x[starts[:, None] + places] == motif, axis=1)))
+    starts = np.arange(len(x) - offsets[-1])
+    return float(np.max(np.mean(x[starts[:, None] + offsets] == motif, axis=1)))
 
 
 def _ordinals(d: int, levels: int) -> bo.Space:

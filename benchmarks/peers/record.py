@@ -121,10 +121,10 @@ def describe_conditions(conditions: Sequence[dict[str, Any]]) -> str:
     """
     groups: dict[str, dict[str, str]] = {}
     for one in conditions:
-        day, place = one["machine"].split(", ", 1)
-        load = re.search(r", (load [\d.]+)", place)
+        day, host = one["machine"].split(", ", 1)
+        load = re.search(r", (load [\d.]+)", host)
         versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
-        head = f"{(place.replace(load[0], '') if load else place).rstrip('.')}; {versions}."
+        head = f"{(host.replace(load[0], '') if load else host).rstrip('.')}; {versions}."
         line = f"- `{one['command']}`\n  Revision {one['revision']}, {day}"
         groups.setdefault(head, {}).setdefault(line, f"{line}, {load[1]}." if load else f"{line}.")
     return "\n\n".join("\n".join([head, "", *lines.values()]) for head, lines in groups.items())
