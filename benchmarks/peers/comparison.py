@@ -19,16 +19,11 @@ from benchmarks.peers.verdicts import (
     judge_search,
 )
 
-FAMILIES = (
-    WITH_PEERS,
-    ("transfer",),
-    ("variants",),
-    ("large",),
-)  # groups over whose problems p-values are corrected together
+FAMILIES = (WITH_PEERS, ("transfer",), ("variants",), ("large",))  # groups with a common correction of p-values
 MARKS = (50, 100, 200)  # trials after which searches are compared
 PRIOR_MARKS = (20, 100, 200)
 PANELS = {"numbers": ("numbers",), "numbers and categories": ("mixed",), "conditions": ("conditional",)} | {
-    "choices alone": CHOICES
+    "choices without numbers": CHOICES
 }
 HEADLINE = "headline"  # the name of the picture
 MOST_TRIALS = 100  # of the headline

@@ -59,43 +59,40 @@ NO_PAIRS = (
 NO_SUMMARY = "Many variables, priors and variants of `auto` have tables below, but no rows in this summary."
 WRITTEN = "<!-- Written by `benchmarks.peers`; not to be edited. -->"
 CAPTION = """\
-*At most seven methods: `auto`, random search, and those that end best. A method with fewer seeds than `auto` ("5 of
-25") is drawn as the mean of `auto` plus the mean paired difference, so its curve may rise.*"""
+*At most seven methods: `auto`, random search, and the best others. A method with fewer seeds than `auto` ("5 of 25") is
+drawn as the mean of `auto` plus the mean paired difference, so its curve may rise.*"""
 INTRODUCTION = f"""\
 # Results
 
 {WRITTEN}
 
 {{opening}}
-[docs/evidence/peers.md]({{guide}}) says what the problems and the searches are, and how the runs are repeated.
+[docs/evidence/peers.md]({{guide}}) describes the problems and the searches, and how to repeat the runs.
 
-- **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches
-  share but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`:
-  the mean over the seeds that both have, with its 95% interval (Student's t). A positive difference is a gain of
-  `auto`. Mean best values are over all seeds of a search, so that only those of equal seeds compare; the differences
-  always do.
-- **Tied** means that the interval lies within 5% of random search's gap, on either side of zero. The gap is the mean
-  over seeds of random search's best value at that mark minus the lowest value known of the same instance: the optimum
-  where all seeds share it, else the lowest value that any run found. The 5% were fixed before any interval was
-  compared with them.
-- **Behind** and **ahead** say where the search of the row stands beside `auto`: the t test finds a difference at the
-  5% level after Holm's correction over all problems of the search at that mark. "Not after Holm" means that the
-  interval excludes zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and small
-  beside what random search leaves.
-- **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
-- **Figures**: the mean over seeds against trials, and against the CPU seconds that a run had spent on suggestions after
-  the initial points. Where a search has fewer seeds than `auto`, its curve is the mean of `auto` over all its seeds
-  plus the mean paired difference over the seeds that both have. So a curve is as far from that of `auto` as the tables
-  say, and it may rise where `auto` improves more on these seeds than on all. Against seconds, each run is moved by as
-  much as after the trials that it has by then, so that a curve ends as high as against trials. The band is one standard
-  error, without what all searches share on an instance (Morey 2008); panels against seconds have none. Where all seeds
-  share the optimum, it is subtracted, the error is the usual one, and a band that reaches the optimum is left out.
-  Legends are in the order of the last values, but for that of the summary, with the seeds in parentheses. "5 of 25" are
-  fewer than `auto` has, and their curve is one of differences. Searches that share fewer than five seeds with `auto`
-  are in the tables alone, unless `auto` has no more. A figure has at most seven curves: `auto`, random search, and the
-  five others that end best.
-- **CPU seconds** are of the machines at the end of this page. Machines differ, other processes slow a run, and the
-  first call of a model compiles it. Compare ratios of several times alone.
+- **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points. Searches share
+  them, except those that draw their own points. "Minus `auto`" is the best value of a search minus the best value of
+  `auto`: the mean over their common seeds, with its 95% interval (Student's t). A positive difference is a gain of
+  `auto`. A mean best value is over all seeds of a search, so compare the differences, not these means.
+- **Tied**: the interval lies within 5% of the gap of random search, on either side of zero. The gap is the mean over
+  seeds of random search's best value at that mark minus the lowest known value of the same instance: the optimum if
+  all seeds share it, else the lowest value that any run found. The 5% were fixed before any interval was computed.
+- **Behind** and **ahead** describe the search of the row: the t test finds a difference from `auto` at the 5% level
+  after Holm's correction over all problems of the search at that mark. "Not after Holm": the interval excludes zero,
+  but the corrected test finds no difference. Tied has priority, because a significant difference may be small compared
+  with the gap of random search.
+- **Undecided**: all other rows. A row with fewer than five pairs has **few seeds**, and no verdict.
+- **Figures**: the mean over seeds, by the number of trials and by the CPU seconds that a run had spent on suggestions
+  after the initial points. If a search has fewer seeds than `auto`, its curve is the mean of `auto` over all its seeds
+  plus the mean paired difference over the common seeds. Its distance from `auto` is then the difference in the tables,
+  and the curve may rise. On the axis of seconds, each run is shifted by the difference after the same number of
+  trials. The band is one standard error, without the variation between instances (Morey 2008); panels by seconds have
+  no bands. If all seeds share the optimum, it is subtracted, the error is the usual standard error, and a band that
+  reaches the optimum is omitted. Legends are in the order of the last values, except in the summary, with the seeds in
+  parentheses; "5 of 25" marks a curve of differences. Searches that share fewer than five seeds with `auto` appear only
+  in the tables, unless `auto` has no more seeds. A figure has at most seven curves: `auto`, random search, and the five
+  others with the best last values.
+- **CPU seconds** were measured on the machines at the end of this page. Machines differ, other processes slow a run,
+  and the first call of a model compiles it. Only ratios of several times are meaningful.
 """
 
 
@@ -124,7 +121,7 @@ def _name_others(runs: Mapping[Run, Found]) -> str:
     searches = {run.search for run, found in runs.items() if "missing" not in found} - {OURS}
     own = ["other methods of this package"] if searches - PEER_NAMES.keys() else []
     *first, last = [*own, *dict.fromkeys(peer for name, peer in PEER_NAMES.items() if name in searches)] or [""]
-    return f"`auto` beside {', '.join(first)}{' and ' * bool(first)}{last}." if last else "`auto` alone."
+    return f"`auto` compared with {', '.join(first)}{' and ' * bool(first)}{last}." if last else "`auto` alone."
 
 
 def describe_difference(difference: Difference | None) -> str:
@@ -146,7 +143,7 @@ def _round(value: float, digits: int, sign: str = "") -> str:
 def _describe_seconds(runs: Mapping[Run, Found]) -> str:
     whole = [found for found in runs.values() if "missing" not in found and not found["cut"]]
     recorded = sum("improvement_seconds" in found for found in whole)
-    rest = "" if recorded == len(whole) else " In the figures, each suggestion of the others takes its mean seconds."
+    rest = "" if recorded == len(whole) else " In the figures, each suggestion of the other runs takes the run's mean."
     text = f"- **Seconds**: {recorded:,} of {len(whole):,} runs recorded the seconds of each improvement.{rest}"
     return textwrap.fill(text, 120, subsequent_indent="  ")
 
@@ -157,7 +154,7 @@ def _sum_hours(runs: Mapping[Run, Found]) -> str:
     seconds = [found["process_seconds"] for found in whole if "process_seconds" in found]
     if not seconds:
         return ""
-    few = "" if len(seconds) == len(whole) else f", of which {len(seconds):,} of {len(whole):,} runs have a record"
+    few = "" if len(seconds) == len(whole) else f", recorded for {len(seconds):,} of {len(whole):,} runs"
     return f"Runs took {_round(sum(seconds) / 3600.0, 3)} CPU hours{few}."
 
 
@@ -165,12 +162,12 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
     lines = []
     if HEADLINE in pictures:
         lines += [
-            f"![Gaps that searches leave, by group of problems]({pictures[HEADLINE]})\n",
-            "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
-            "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
-            f"parentheses. A search is drawn where it shares {LEAST_SEEDS} seeds or more with `auto` on each of them.\n"
-            "Where these are not all, its gap is that of `auto` plus the mean paired difference. A panel has at most\n"
-            "seven curves: `auto`, random search, and the five others that leave the smallest gap.\n",
+            f"![Gap of each search, by group of problems]({pictures[HEADLINE]})\n",
+            "The gap is the mean best value minus the lowest known value of the instance, as a share of the gap of\n"
+            "random search after the initial points. It is averaged over the problems of a group; their number is in\n"
+            f"parentheses. A search is drawn if it shares at least {LEAST_SEEDS} seeds with `auto` on each problem.\n"
+            "If it has fewer seeds than `auto`, its gap is the gap of `auto` plus the mean paired difference. A panel\n"
+            "has at most seven curves: `auto`, random search, and the five others with the smallest gaps.\n",
             _list_undrawn(results.whole),
         ]
     lines += _count_verdicts(results.rows)
@@ -184,7 +181,7 @@ def _count_verdicts(families: Sequence[Sequence[Row]]) -> list[str]:
     if not any(row.difference for row in rows):
         return [NO_SUMMARY if any(row.difference for family in families for row in family) else NO_PAIRS]
     columns = ["search", "trials", "problems", "pairs", *(verdict.replace("*", "") for verdict in VERDICTS)]
-    lines = ["On how many problems each search is behind `auto`, tied with it or ahead:\n"]
+    lines = ["Number of problems on which each search is behind `auto`, tied with it, or ahead:\n"]
     lines += [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     for search, mark in dict.fromkeys((row.search, row.mark) for row in rows):
         lines.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
@@ -197,7 +194,7 @@ def _list_undrawn(index: Index) -> str:
     for title, problems in list_panels(index).items():
         tried = [name for name in ON_ALL | ON_CHOICES if any(index.get((problem, name)) for problem in problems)]
         if undrawn := [name for name in tried if average_gaps(index, problems, name, at) is None]:
-            text += f"- Not drawn in {title}, without values of so many seeds on each: {', '.join(undrawn)}.\n"
+            text += f"- Not drawn in {title}, because of too few seeds on some problem: {', '.join(undrawn)}.\n"
     return text
 
 
@@ -218,13 +215,13 @@ def _list_losses(rows: Sequence[Row]) -> str:
     lost = [row for row in below if row.difference and row.difference.high < 0.0]
     none = "No interval lies below zero." if any(row.difference for row in rows) else "There are no intervals."
     lines = [
-        "Variants of `auto`, and `auto` with a prior, have sections of their own.\n",
-        "All rows whose interval lies below zero, with their verdicts:\n" if lost else f"{none}\n",
+        "Variants of `auto`, and `auto` with a prior, have separate sections.\n",
+        "All rows with an interval below zero, with their verdicts:\n" if lost else f"{none}\n",
     ]
     lines += [f"- {_describe_row(row)}: {describe_difference(row.difference)}, {row.verdict}" for row in lost]
     means = [row for row in below if row not in lost]
     if means:
-        lines.append("\nRows whose mean lies below zero and whose interval does not:\n")
+        lines.append("\nRows with a mean below zero, but not the whole interval:\n")
     for search, mark in dict.fromkeys((row.search, row.mark) for row in means):
         problems = [_name_loss(row) for row in means if (row.search, row.mark) == (search, mark)]
         lines.append(f"- {search} at {mark} trials: {'; '.join(problems)}")
@@ -288,7 +285,7 @@ def _describe_priors(rows: Sequence[Row]) -> str:
     """Write on which problems a prior lost, and its effect on the tables."""
     with_prior = [row for row in rows if row.search.endswith("prior") and row.difference]
     lost = [_describe_row(row) for row in with_prior if row.difference and row.difference.low > 0.0]
-    lines = [f"- A prior was worse than none beyond its interval: {', '.join(lost) or 'nowhere'}."]
+    lines = [f"- Significantly worse with a prior than without: {', '.join(lost) or 'none'}."]
     related = [row for row in with_prior if row.problem in FCNETS and row.search == "related prior"]
     for mark in dict.fromkeys(row.mark for row in related):
         differences = [row.difference for row in related if row.mark == mark and row.difference]
@@ -296,6 +293,6 @@ def _describe_priors(rows: Sequence[Row]) -> str:
         beyond = sum(one.high < 0.0 for one in differences)
         lines.append(
             f"- FC-Net with the related prior at {mark} trials: the mean is better on {better} of {len(differences)} "
-            f"data sets, beyond its interval on {beyond}."
+            f"data sets, significantly on {beyond}."
         )
     return "\n".join(lines)

@@ -167,7 +167,7 @@ def test_the_page_says_what_is_missing_cut_and_lost():
 
 def test_a_mean_below_zero_is_told():
     text = format_results(runs_of("branin", auto=[1.0] * 5, evolution=[1.5, 0.0, 0.0, 1.0, 1.4]))
-    assert "and whose interval does not:\n\n- evolution at 20 trials: branin\n" in text
+    assert "but not the whole interval:\n\n- evolution at 20 trials: branin\n" in text
 
 
 def test_nothing_lost_is_said():
@@ -181,8 +181,8 @@ def test_the_worth_of_a_prior_is_told_for_the_tables():
         runs |= runs_of(f"fc-net {name}", auto=[2.0] * 5, related_prior=values)
     text = format_results(runs)
     assert "### fc-net naval_propulsion with a prior" in text
-    assert "beyond its interval: related prior on fc-net protein_structure at 20 trials." in text
-    assert "at 20 trials: the mean is better on 1 of 2 data sets, beyond its interval on 1." in text
+    assert "than without: related prior on fc-net protein_structure at 20 trials." in text
+    assert "at 20 trials: the mean is better on 1 of 2 data sets, significantly on 1." in text
 
 
 def test_later_marks_have_the_seeds_that_got_there():
@@ -436,10 +436,13 @@ def test_a_curve_of_fewer_seeds_is_not_moved_by_easy_instances(figures):
     ("searches", "sentence"),
     [
         (["auto"], "`auto` alone."),
-        (["auto", "Optuna TPE"], "`auto` beside Optuna."),
-        (["auto", "random"], "`auto` beside other methods of this package."),
-        (["auto", "auto before", "Optuna GP", "Optuna TPE"], "`auto` beside other methods of this package and Optuna."),
-        (["auto", "Kernel Tuner GA", "BoTorch fast", "SMAC3"], "`auto` beside SMAC3, BoTorch and Kernel Tuner."),
+        (["auto", "Optuna TPE"], "`auto` compared with Optuna."),
+        (["auto", "random"], "`auto` compared with other methods of this package."),
+        (
+            ["auto", "auto before", "Optuna GP", "Optuna TPE"],
+            "`auto` compared with other methods of this package and Optuna.",
+        ),
+        (["auto", "Kernel Tuner GA", "BoTorch fast", "SMAC3"], "`auto` compared with SMAC3, BoTorch and Kernel Tuner."),
     ],
 )
 def test_the_page_opens_with_what_was_run(searches, sentence):
@@ -460,7 +463,7 @@ def test_the_page_says_how_long_its_runs_took():
     runs[Run("branin", "SMAC3", 0, 20)] = {"missing": "No module named 'smac'"}
     assert "## How the runs were taken\n\nRuns took 2.22 CPU hours.\n" in format_results(runs)
     runs[Run("branin", "random", 0, 20)] = found_at(2.0)
-    assert "Runs took 2.22 CPU hours, of which 2 of 3 runs have a record.\n" in format_results(runs)
+    assert "Runs took 2.22 CPU hours, recorded for 2 of 3 runs.\n" in format_results(runs)
     assert "CPU hours" not in format_results(runs_of("branin", auto=[1.0]))
 
 
@@ -486,7 +489,7 @@ def test_a_page_says_that_nothing_is_compared(few, tmp_path):
     publish.publish(file, tmp_path / "RESULTS.md")
     text = (tmp_path / "RESULTS.md").read_text()
     assert report.NO_PAIRS in text
-    assert "On how many problems" not in text
+    assert "Number of problems" not in text
     is_short = max(run.trials for run in few) == 5
     assert ("branin.svg" in text) == (not is_short)
     assert "headline" not in text
@@ -507,7 +510,9 @@ def test_searches_that_the_headline_leaves_out_are_listed():
     runs = run_levels("ising", evolution=[0.0] * 5, combo=[0.0] * 4) | run_levels("qubo-80", evolution=[0.0] * 4)
     runs |= run_levels("branin", evolution=[0.0] * 5)
     said = report._list_undrawn(verdicts.index_runs(runs))
-    assert said == "- Not drawn in choices alone, without values of so many seeds on each: evolution, combo.\n"
+    assert (
+        said == "- Not drawn in choices without numbers, because of too few seeds on some problem: evolution, combo.\n"
+    )
 
 
 def test_gaps_of_a_search_that_ends_without_a_value_are_not_averaged():
