@@ -153,7 +153,7 @@ class Kernel(ABC):
             n points. The result for single changes can only be used by `gram`.
         ys : Batch, optional
             m points; None for xs with themselves, which may cost half. A kernel may cache its result for the next call
-            with the same object, so do not change a batch afterwards.
+            with the same object, so do not change a batch afterward.
         """
         return xs, xs if ys is None else ys
 

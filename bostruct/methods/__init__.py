@@ -154,7 +154,7 @@ def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
     """Register a method under a name for the rest of the program.
 
     ``minimize(..., method=name)`` and every other call that takes the name of a method can then use it. Its studies can
-    be loaded from only their file.
+    be loaded without `method=`.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ N_INITIAL = 5  # number of points before the first suggestion of the model, incl
 class PriorTask(NamedTuple):
     """The trials of an earlier task that a method learns from.
 
-    points: points in the encoding of the new study's domain, at least one.
+    points: points in the form of the new study's domain, at least one.
     values: one value for each point, to minimize.
     """
 

@@ -150,7 +150,7 @@ class Scoring:
     """The error of a network on examples: the share of wrong classes, or the mean squared error.
 
     The order of calls is `begin`, `add_batch` for every batch, and `end`. With the statistics of the batch, running
-    averages of batch normalization do not change. Afterwards all modules of the network are in evaluation mode.
+    averages of batch normalization do not change. Afterward all modules of the network are in evaluation mode.
 
     task: ``classification`` or ``regression``.
     """

@@ -343,7 +343,7 @@ def _remove_left_behind(path: str) -> None:
                     raise OutputRefused(errno.EEXIST, NO_TOKEN, path)
                 if not has_posix():
                     file.close()  # Windows cannot remove an open file
-                os.unlink(path)  # while it is locked: afterwards it may be the file of another server
+                os.unlink(path)  # while it is locked: afterward it may be the file of another server
 
 
 def _lock(path: str, descriptor: int) -> bool:

@@ -84,7 +84,7 @@ class ServedStudy:
             if expired := self._leases.find_expired():
                 self.study.give_back(self._find_held(expired))
             for number in expired:
-                self._leases.end(number)  # afterwards: if the file cannot be written, they are released later
+                self._leases.end(number)  # afterward: if the file cannot be written, they are released later
         return self.study.ask()
 
     def release(self, answer: Facts) -> None:

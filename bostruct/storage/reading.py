@@ -217,7 +217,7 @@ def pause_collector() -> Iterator[None]:
     """Stop the garbage collector during a block, unless other code has stopped it.
 
     It visits all objects whenever their number has grown by a quarter, which takes a third of the time to read a long
-    study. Afterwards, the new objects count as old and are not visited again, unless the user has frozen objects.
+    study. Afterward, the new objects count as old and are not visited again, unless the user has frozen objects.
     """
     was_enabled, thread = gc.isenabled(), threading.get_ident()
     try:

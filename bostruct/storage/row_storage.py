@@ -175,13 +175,13 @@ class RowWriter(StudyWriter):
         self._snapshot.end(transaction, after)
 
     def delete(self) -> None:
-        """Remove the study and all its trials; only `close` is possible afterwards."""
+        """Remove the study and all its trials; only `close` is possible afterward."""
         with self._transaction() as (connection, _):
             for table, column in (("trials", "study"), ("changes", "study"), ("progress", "study"), ("studies", "id")):
                 connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (self._key.study,))
 
     def rewrite(self, **changes: str) -> None:
-        """Give the study another name or other goals; only `close` is possible afterwards."""
+        """Give the study another name or other goals; only `close` is possible afterward."""
         study = self._read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION)).stored
         row = study.study._replace(**changes)
         *_, checksum = seal(study_columns(self._key.study, row))

@@ -58,7 +58,7 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
     make : MakeStorage
         Function that returns the same storage each time, as if opened by another process; empty at first.
     lose : callable, optional
-        Function that deletes the data of the storage; None if impossible. The storage is not used afterwards.
+        Function that deletes the data of the storage; None if impossible. The storage is not used afterward.
 
     Raises
     ------

@@ -6,7 +6,7 @@ edge is ever rewired. Parts are cached at their modules by values, because equal
 leaves only valid parts in the cache.
 
 The order of choice follows the code of Negrinho et al. 2019, algorithms 2 and 5: modules breadth-first from the outputs
-backwards, inputs in their declared order, the hyperparameters of a module by local name, and each dependent
+backward, inputs in their declared order, the hyperparameters of a module by local name, and each dependent
 hyperparameter followed by its parents. When all visible hyperparameters have values, the traversal restarts.
 """
 

@@ -39,7 +39,7 @@ class Compositions:
     least: the smallest value of each part that is present, w integers, at least 0.
     most: the largest value of each part, w integers.
     optional: True for each part that may be 0 although `least` is above 0; such a part is present or absent.
-    counted: True for each part that counts towards `max_parts`.
+    counted: True for each part that counts toward `max_parts`.
     max_parts: the most counted parts that are above 0; None for all.
     """
 

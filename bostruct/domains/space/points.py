@@ -42,9 +42,9 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
 
 
 def refuse_dict(x: object) -> None:
-    """Raise PointError for a dict of the user's values if a row of the space is expected."""
+    """Raise PointError for a dict of the user's values if a point in the form of the space is expected."""
     if isinstance(x, dict):
-        raise PointError(f"point: expected the row of a point, space.parse(point), got {short_repr(x)}")
+        raise PointError(f"point: expected the result of space.parse(point), got {short_repr(x)}")
 
 
 def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object]:

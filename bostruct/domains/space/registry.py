@@ -56,7 +56,7 @@ def variable(name: str, given: object) -> Variable:
     if isinstance(given, list | tuple) and any(isinstance(v, Variable | Domain) for v in given):
         raise DomainError(
             f"{name}: expected choices that are values, got a list with a variable or a domain. To choose between "
-            "domains, give each its own name, and add a choice that their when= tests"
+            "domains, give each its own name, and add a choice that tells the objective which one to use"
         )
     pair = tuple(given.tolist()) if isinstance(given, np.ndarray) and given.ndim == 1 else given
     if isinstance(pair, tuple) and len(pair) == 2 and all(type(to_python(v)) in (int, float) for v in pair):

@@ -4,7 +4,7 @@ A space is surveyed once to find whether uniform draws hit valid points, and to 
 opaque predicates, so the survey makes these searches, from exact to heuristic:
 
 1. uniform draws;
-2. draws tilted towards a constant point, which satisfy budgets and cardinalities;
+2. draws tilted toward a constant point, which satisfy budgets and cardinalities;
 3. walks that repair one constraint after another, then the best repairs, recombined with tilted draws;
 4. the point of each variable's first value, which finds a permutation whose items are given in a valid order.
 

@@ -151,7 +151,7 @@ class Place:
             found = None
         ports = "" if found is None else str(found.get("port", ""))
         if found is None or not re.fullmatch(r"[0-9,]*", ports):
-            raise StorageError(f"{EXPECTED}; libpq cannot read the given URL, which may contain a password, not shown")
+            raise StorageError(f"{EXPECTED}; libpq cannot read the URL, which is not shown: it may contain a password")
         return {name: str(value) for name, value in found.items() if value is not None}
 
 

@@ -209,7 +209,7 @@ def test_what_is_no_generator_no_count_and_no_point_is_told_in_words(variables):
         space.sample(-1, rng)
     point = space.present(space.sample(1, rng)[0])
     for ask in (space.neighbors, lambda x: space.sample_neighbors(x, 3, rng)):
-        with pytest.raises(PointError, match="point: expected the row of a point"):
+        with pytest.raises(PointError, match=r"point: expected the result of space.parse\(point\), got "):
             ask(point)
 
 
