@@ -218,7 +218,7 @@ def pad_ends(low: float, high: float, share: float) -> tuple[float, float]:
 def first_that_matters(beginning: int, total: int) -> int:
     """Return the trial, from 1, from which the best so far is important: the last trial of the initial phase.
 
-    beginning: number of trials of the initial phase; a fifth of the run counts as such if there is none.
+    beginning: number of trials of the initial phase; at least a fifth of the run counts as such.
     total: number of trials.
     """
     return max(beginning if beginning < total else 0, total // 5, 1)
@@ -231,7 +231,7 @@ def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction
     incumbents: the best so far, from the end of the initial phase onward (m,).
     chosen: values of the points that the method chose (k,); empty if it chose none.
     direction: ``minimize`` or ``maximize``.
-    optimum: included if its distance from the others is at most their range; None if unknown.
+    optimum: included if its distance from the nearest of the others is at most their range; None if unknown.
     """
     several = clip_to_axis(chosen if len(chosen) >= 4 else values)
     share = WORSE_SHARE if direction == "minimize" else 1.0 - WORSE_SHARE

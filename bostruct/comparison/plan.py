@@ -122,7 +122,7 @@ class Plan:
         return describe_run(self.problem, problem.space, problem.goals, method, searcher)
 
     def check_methods(self) -> None:
-        """Raise DomainError if a method of the plan cannot search the problem, ValueError for an unknown method."""
+        """Raise DomainError if a method of the plan cannot search the problem, TypeError, ValueError."""
         _ = self.described
 
     def find_difference(self, cell: RunKey, stored: StudyRow) -> str | None:

@@ -193,7 +193,7 @@ def _read_message(data: memoryview) -> Message:
         if at > len(data):
             raise ValueError("it ends within a field")
         if n > MAX_FIELDS:
-            raise DomainError(f"expected at most {MAX_FIELDS} fields of a message, got more")
+            raise DomainError(f"expected at most {MAX_FIELDS} fields in a message, got more")
         found.setdefault(key >> 3, []).append(value)
     return found
 

@@ -188,7 +188,7 @@ REFUSED = {
     "not linear": (model([CONV], WEIGHTS, outputs=("c",)), r"c \(conv\): expected linear layers before the output"),
     "name": (model([node("Relu", ["x"], "n" * 1001)], []), "expected names of at most 1000 bytes, got 1001"),
     "nodes": (model([node("Relu", ["x"], "y")] * 20_001, []), "at most 20000 nodes, got 1, 1 and 20001"),
-    "parts": (message(*[(1, 1)] * 200_001), "expected at most 200000 fields of a message, got more"),
+    "parts": (message(*[(1, 1)] * 200_001), "expected at most 200000 fields in a message, got more"),
     "escapes": (model([node("\x1b[31m", ["x"], "y")], []), r"y \(\\x1b\[31m\): expected linear layers"),
 }
 
@@ -204,7 +204,7 @@ def test_other_files_are_refused(name, tmp_path):
     ("limit", "most", "message"),
     [
         ("MAX_OPERATIONS", 4, "expected one input, one output and at most 4 nodes, got 1, 1 and 5"),
-        ("MAX_FIELDS", 4, "expected at most 4 fields of a message, got more"),
+        ("MAX_FIELDS", 4, "expected at most 4 fields in a message, got more"),
         ("MAX_BYTES", 3, "expected names of at most 3 bytes, got 7"),
     ],
 )

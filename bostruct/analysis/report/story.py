@@ -95,7 +95,7 @@ def _tell_search(run: Run) -> Iterator[object]:
         yield f"A feasible trial satisfies {pluralize(len(limits), 'constraint')}: {', '.join(map(str, limits))}."
     note = next((trial.info["auto"] for trial in result.trials if "auto" in trial.info), None)
     if note is not None:
-        yield f"The method auto has chosen: {note}."
+        yield f"A note of the method: {note}."
     if run.n_changes:
         yield f"The space was changed {pluralize(run.n_changes, 'time')} on the way."
 
