@@ -1,9 +1,9 @@
 """Modules of convolutional and fully connected networks for search spaces.
 
 Each function makes a module (`bostruct.language`) and returns (inputs, outputs): one input ``in`` and one output
-``out``, except for `concat` and `add`. Every argument is a hyperparameter or a constant, not a list. Images are (batch,
-channels, height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2 halves it, rounded up.
-If `Architecture` has such a layer, the module represents it.
+``out``, except for `concat` and `add`. Every argument is a hyperparameter or a constant; a list raises LanguageError.
+Images are (batch, channels, height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2
+halves it, rounded up. If `Architecture` has such a layer, the module represents it.
 
 torch is loaded only when a program is compiled.
 """
@@ -47,9 +47,26 @@ def conv2d(
 ) -> IO:
     """Build a convolution; its layer is ``conv3-64/2`` for kernel 3, 64 filters and stride 2.
 
-    filters: number of output channels.
-    stride: stride of the convolution; 2 halves the image.
-    bias: whether a bias is added.
+    Parameters
+    ----------
+    filters : int or Hyperparameter
+        Number of output channels.
+    kernel : int or Hyperparameter, default 3
+        Height and width of the kernel in pixels, an odd number.
+    stride : int or Hyperparameter, default 1
+        Stride of the convolution; 2 halves the image.
+    dilation : int or Hyperparameter, default 1
+        Distance in pixels between the inputs of a kernel; 1 for adjacent pixels.
+    bias : bool or Hyperparameter, default True
+        Whether a bias is added.
+
+    Examples
+    --------
+    >>> from bostruct.language import D, SearchSpace, siso_sequential
+    >>> from bostruct.nas import ops
+    >>> space = SearchSpace(lambda: siso_sequential([ops.conv2d(D([16, 32]), kernel=D([3, 5])), ops.relu()]))
+    >>> space.count().count
+    4
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("Conv2D", _conv2d, values, layer=_conv_layer)
@@ -58,7 +75,13 @@ def conv2d(
 def depthwise_conv2d(
     kernel: IntSetting = 3, stride: IntSetting = 1, dilation: IntSetting = 1, bias: BoolSetting = True
 ) -> IO:
-    """Build a convolution of each channel by itself; it is not a layer of an `Architecture`."""
+    """Build a convolution of each channel by itself; it is not a layer of an `Architecture`.
+
+    Parameters
+    ----------
+    kernel, stride, dilation, bias
+        See `conv2d`.
+    """
     values = _check_settings(kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("DepthwiseConv2D", _depthwise, values)
 
@@ -73,6 +96,11 @@ def separable_conv2d(
     """Build a depthwise convolution, then a convolution of size 1.
 
     Its layer is the layer of `conv2d`, with the attribute ``separable``.
+
+    Parameters
+    ----------
+    filters, kernel, stride, dilation, bias
+        See `conv2d`. Only the second convolution has a bias.
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
@@ -81,8 +109,12 @@ def separable_conv2d(
 def dense(units: IntSetting, bias: BoolSetting = True) -> IO:
     """Build a fully connected layer on the last axis; its layer is ``fc-64`` for 64 units.
 
-    units: number of outputs.
-    bias: whether a bias is added.
+    Parameters
+    ----------
+    units : int or Hyperparameter
+        Number of outputs.
+    bias : bool or Hyperparameter, default True
+        Whether a bias is added.
     """
     return siso_torch_module("Dense", _dense, _check_settings(units=units, bias=bias), layer=_dense_layer)
 
@@ -105,7 +137,10 @@ def sigmoid() -> IO:
 def dropout(rate: FloatSetting) -> IO:
     """Build dropout, which sets numbers to 0 while training.
 
-    rate: probability of each number, in [0, 1].
+    Parameters
+    ----------
+    rate : float or Hyperparameter
+        Probability of each number, in [0, 1].
     """
     return siso_torch_module("Dropout", _dropout, _check_settings(rate=rate))
 
@@ -113,19 +148,38 @@ def dropout(rate: FloatSetting) -> IO:
 def batch_norm(momentum: FloatSetting = 0.1, affine: BoolSetting = True) -> IO:
     """Build the normalization of each channel over the batch, of images or of features.
 
-    affine: whether each channel has a scale and a shift that are trained.
+    Parameters
+    ----------
+    momentum : float or Hyperparameter, default 0.1
+        Weight of the current batch in the running mean and variance, in [0, 1].
+    affine : bool or Hyperparameter, default True
+        Whether each channel has a scale and a shift that are trained.
     """
     return siso_torch_module("BatchNorm", _batch_norm, _check_settings(momentum=momentum, affine=affine))
 
 
 def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
-    """Build the maximum of each patch; with stride 2 its layer is ``max-pool``."""
+    """Build the maximum of each patch; with stride 2 its layer is ``max-pool``.
+
+    Parameters
+    ----------
+    kernel : int or Hyperparameter, default 3
+        Height and width of a patch in pixels: an odd number, or equal to the stride.
+    stride : int or Hyperparameter, default 2
+        Distance between patches in pixels; 2 halves the image.
+    """
     values = _check_settings(kernel=kernel, stride=stride)
     return siso_torch_module("MaxPool2D", partial(_pool, "MaxPool2d"), values, layer=partial(_pool_layer, "max-pool"))
 
 
 def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
-    """Build the mean of each patch, without padding; with stride 2 its layer is ``avg-pool``."""
+    """Build the mean of each patch, without padding; with stride 2 its layer is ``avg-pool``.
+
+    Parameters
+    ----------
+    kernel, stride
+        See `max_pool`.
+    """
     values = _check_settings(kernel=kernel, stride=stride)
     return siso_torch_module("AvgPool2D", partial(_pool, "AvgPool2d"), values, layer=partial(_pool_layer, "avg-pool"))
 
@@ -143,7 +197,12 @@ def flatten() -> IO:
 def concat(n: int, axis: int = 1) -> IO:
     """Build the concatenation of tensors.
 
-    n: number of inputs, in0 to in(n - 1).
+    Parameters
+    ----------
+    n : int
+        Number of inputs, ``in0`` to ``in(n - 1)``.
+    axis : int, default 1
+        Axis of the concatenation; 1 for channels.
     """
     return combiner(n, "Concat", TorchLayer(partial(_combined, partial(_cat, axis=axis))))
 
@@ -151,7 +210,10 @@ def concat(n: int, axis: int = 1) -> IO:
 def add(n: int) -> IO:
     """Build the sum of tensors of one shape.
 
-    n: number of inputs, in0 to in(n - 1).
+    Parameters
+    ----------
+    n : int
+        Number of inputs, ``in0`` to ``in(n - 1)``.
     """
     return combiner(n, "Add", TorchLayer(partial(_combined, _sum)))
 
@@ -159,8 +221,12 @@ def add(n: int) -> IO:
 def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = False) -> IO:
     """Build a convolution, by default without bias, batch normalization, ReLU.
 
-    filters: number of filters, at least 1.
-    bias: whether the convolution has a bias.
+    Parameters
+    ----------
+    filters, kernel, stride : int
+        See `conv2d`.
+    bias : bool, default False
+        Whether the convolution has a bias.
     """
     return siso_sequential([conv2d(filters, kernel, stride, bias=bias), batch_norm(), relu()])
 
@@ -168,7 +234,10 @@ def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = Fa
 def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
     """Build ReLU, a convolution without bias, batch normalization.
 
-    filters: number of filters, at least 1.
+    Parameters
+    ----------
+    filters, kernel, stride, dilation : int
+        See `conv2d`.
     """
     return siso_sequential([relu(), conv2d(filters, kernel, stride, dilation, bias=False), batch_norm()])
 
@@ -176,7 +245,10 @@ def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int =
 def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
     """Build ReLU, a depthwise convolution, a convolution of size 1, batch normalization.
 
-    filters: number of filters, at least 1.
+    Parameters
+    ----------
+    filters, kernel, stride, dilation : int
+        See `conv2d`.
     """
     made = separable_conv2d(filters, kernel, stride, dilation, bias=False)
     return siso_sequential([relu(), made, batch_norm()])
@@ -185,9 +257,22 @@ def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: 
 def padding(kernel: int, dilation: int = 1) -> int:
     """Return the padding that keeps the size of an image at stride 1.
 
-    dilation: dilation of the kernels, from 1.
+    Parameters
+    ----------
+    kernel : int
+        Height and width of the kernel in pixels, an odd number.
+    dilation : int, default 1
+        Dilation of the kernel, at least 1.
 
-    Raises LanguageError for an even kernel, for which there is no such padding.
+    Returns
+    -------
+    int
+        Pixels to add on each side, dilation (kernel - 1) / 2.
+
+    Raises
+    ------
+    LanguageError
+        If the kernel is even, because no such padding exists.
     """
     if kernel % 2 == 0:
         raise LanguageError(f"kernel: expected an odd size, which can be padded equally on both sides; got {kernel}")

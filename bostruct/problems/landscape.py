@@ -38,10 +38,15 @@ LandscapeTerms = dict[str, float]
 class Landscape:
     """The value of an architecture under one of the formulas below, plus noise.
 
-    terms: function from an architecture to its terms, each at least 0.
-    noise_sd: standard deviation of normal noise that is a function of only the architecture and `seed`, so that
-        repeated evaluations give the same value; 0 for no noise.
-    seed: an integer from 0.
+    Parameters
+    ----------
+    terms : callable
+        `cnn_terms`, `mlp_terms`, or another function from an architecture to its terms, each at least 0.
+    noise_sd : float, default 0.0
+        Standard deviation of normal noise that is a function of only the architecture and `seed`, so that repeated
+        evaluations give the same value; 0 for no noise.
+    seed : int, default 0
+        Seed of the noise, from 0.
     """
 
     terms: Callable[[Architecture], LandscapeTerms]
@@ -56,16 +61,29 @@ class Landscape:
         return value
 
     def mean(self, x: Architecture) -> float:
-        """Return the value without noise, at least `FLOOR`."""
+        """Return the value without noise: `FLOOR` plus the sum of the terms.
+
+        Parameters
+        ----------
+        x : Architecture
+            The architecture.
+        """
         return math.fsum([FLOOR, *self.terms(x).values()])
 
 
 def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> ArchitectureProblem:
     """Return the problem of the landscape over `cnn_domain()` or `mlp_domain()`, to be minimized.
 
-    noise_sd: standard deviation, at least 0; values of good architectures differ by about 1.
+    Its optimum is not known; no value is below 4. Raises TypeError or ValueError.
 
-    Raises TypeError or ValueError.
+    Parameters
+    ----------
+    kind : {"cnn", "mlp"}, default "cnn"
+        Convolutional networks or perceptrons.
+    noise_sd : float, default 0.0
+        Standard deviation of the noise, at least 0; values of good architectures differ by about 1.
+    seed : int, default 0
+        Seed of the noise, from 0.
     """
     terms, domain = FORMULAS[check_choice("kind", kind, FORMULAS)]
     objective = Landscape(terms, check_number("noise_sd", noise_sd, 0.0), check_integer("seed", seed, 0))
@@ -82,7 +100,7 @@ def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> Archit
 
 
 def cnn_terms(x: Architecture) -> LandscapeTerms:
-    """Return the terms of the landscape of a convolutional network.
+    """Return the terms of the landscape of a convolutional network by name, each at least 0.
 
     - bias: too few learned layers (convolution or fully connected 1, residual block 2) along a random path.
     - training: too many of them on the easiest path through a learned layer, on average; a residual block counts as
@@ -93,7 +111,15 @@ def cnn_terms(x: Architecture) -> LandscapeTerms:
     - dense: more or less than one fully connected layer along a random path.
     - connectivity: see `_connectivity`. latency: more than 28 layers. cost: multiplications (`_cnn_cost`) above 2^26.
 
-    Raises PointError for another family.
+    Parameters
+    ----------
+    x : Architecture
+        A convolutional network.
+
+    Raises
+    ------
+    PointError
+        If the architecture is of another family.
     """
     _check_family(x, image=True)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
@@ -138,7 +164,7 @@ def _check_family(x: Architecture, *, image: bool) -> None:
 
 
 def mlp_terms(x: Architecture) -> LandscapeTerms:
-    """Return the terms of the landscape of a perceptron.
+    """Return the terms of the landscape of a perceptron by name, each at least 0.
 
     - bias: too few activation layers along a random path.
     - training: too many of them on the easiest path through one, on average; a saturating layer counts twice.
@@ -146,7 +172,15 @@ def mlp_terms(x: Architecture) -> LandscapeTerms:
     - variety: share of saturating layers away from a quarter.
     - connectivity: see `_connectivity`. latency: more than 16 layers. cost: weights above 2^17.
 
-    Raises PointError for another family.
+    Parameters
+    ----------
+    x : Architecture
+        A perceptron.
+
+    Raises
+    ------
+    PointError
+        If the architecture is of another family.
     """
     _check_family(x, image=False)
     labels = [x.family.by_name[layer.label] for layer in x.layers]

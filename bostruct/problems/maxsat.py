@@ -72,12 +72,21 @@ DENSITY = 0.8 / math.log(4 / 3)  # r of model RB, at the threshold for size = gr
 def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
     """Return the weighted MaxSAT problem of a file, over binary variables x1, x2, ...
 
-    file: .wcnf, or .cnf, whose clauses have weight 1; plain, .gz, .bz2 or .xz.
-    weights: "raw" minimizes the weight of the unsatisfied clauses, in which a hard clause weighs 1 more than all soft
-        clauses together; "standardized" minimizes the objective of the COMBO paper: minus the sum over satisfied
-        clauses of (w - mean) / std, in which light clauses have negative weight.
+    Its optimum is None if no proof is known; `prove_optimum` may find one.
 
-    Raises OSError, ValueError (naming file and line), DomainError.
+    Parameters
+    ----------
+    file : str or Path
+        File in a format of `read_wcnf`, plain or compressed.
+    weights : {"raw", "standardized"}, default "raw"
+        The objective to minimize: `raw_costs` or `standardized_costs` of the formula.
+
+    Raises
+    ------
+    OSError, ValueError
+        See `read_wcnf`; also ValueError if the weights cannot be standardized.
+    DomainError
+        If the formula has more than 10,000 variables.
     """
     check_choice("weights", weights, WEIGHTS)
     formula = read_wcnf(file)
@@ -104,7 +113,13 @@ def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
 
 
 def fingerprint(formula: Formula) -> str:
-    """Return a digest of a formula: its number of variables, and its clauses and weights in order."""
+    """Return a digest of 16 hexadecimal digits: of the number of variables, and the clauses and weights in order.
+
+    Parameters
+    ----------
+    formula : Formula
+        The formula.
+    """
     text = repr((formula.n_variables, formula.clauses, formula.weights))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -113,11 +128,16 @@ def fingerprint(formula: Formula) -> str:
 class Formula:
     """Clauses of signed variable numbers, as in DIMACS files: 3 is x3, -3 its negation.
 
-    n_variables: number of variables, at least 1.
-    clauses: at least one clause, each a tuple of signed variable numbers.
-    weights: weights of the clauses, from 0; infinite for hard clauses.
+    Raises ValueError if a value is out of range, or the numbers of clauses and weights differ.
 
-    Raises ValueError.
+    Parameters
+    ----------
+    n_variables : int
+        Number of variables, at least 1.
+    clauses : tuple of tuple of int
+        At least one clause, each a tuple of signed variable numbers.
+    weights : tuple of float
+        Weights of the clauses, from 0; infinite for hard clauses.
     """
 
     n_variables: int
@@ -154,7 +174,19 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class ClauseWeight:
-    """The sum of costs over the unsatisfied clauses of a point."""
+    """The sum of costs over the unsatisfied clauses of a point.
+
+    An instance is a function from an array of bits, shape (m, n_variables), to an array of values, shape (m,).
+
+    Parameters
+    ----------
+    formula : Formula
+        The clauses.
+    costs : array of float, shape (clauses,)
+        Cost of each clause that is unsatisfied.
+    constant : float, default 0.0
+        Constant that is added to the sum.
+    """
 
     formula: Formula
     costs: Array
@@ -183,20 +215,38 @@ class ClauseWeight:
 
 
 def raw_costs(formula: Formula) -> ClauseWeight:
-    """Return the weight of the unsatisfied clauses as an objective.
+    """Return the weight of the unsatisfied clauses as an objective to minimize.
 
     A hard clause costs 1 more than all soft clauses together, so that violating it never pays off.
+
+    Parameters
+    ----------
+    formula : Formula
+        The formula.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bostruct.problems.maxsat import Formula, raw_costs
+    >>> formula = Formula(2, clauses=((1, 2), (-1,)), weights=(3.0, 1.0))
+    >>> raw_costs(formula)(np.array([[0, 0], [0, 1], [1, 1]]))
+    array([3., 0., 1.])
     """
     weights = np.where(formula.hard, formula.soft_weight + 1.0, formula.weights)
     return ClauseWeight(formula, weights)
 
 
 def standardized_costs(formula: Formula) -> ClauseWeight:
-    """Return minus the standardized weight of the satisfied clauses as an objective, in float32 (Oh et al. 2019).
+    """Return minus the standardized weight of the satisfied clauses as an objective to minimize (Oh et al. 2019).
 
-    Satisfying a clause lighter than the mean then increases the objective, so its optimum is not the MaxSAT optimum.
+    The value is minus the sum over the satisfied clauses of (w - mean) / std, computed in float32. Satisfying a clause
+    lighter than the mean then increases the objective, so its optimum is not the MaxSAT optimum. Raises ValueError if
+    there are hard clauses or all weights are equal.
 
-    Raises ValueError if there are hard clauses or all weights are equal.
+    Parameters
+    ----------
+    formula : Formula
+        A formula without hard clauses.
     """
     if formula.hard.any():
         raise ValueError("weights: expected 'raw' for a formula with hard clauses; 'standardized' needs soft clauses")
@@ -214,10 +264,14 @@ WEIGHTS: dict[str, Callable[[Formula], ClauseWeight]] = {"raw": raw_costs, "stan
 class Header(NamedTuple):
     """The counts in the line `p wcnf variables clauses [top]` or `p cnf variables clauses`.
 
-    n_variables: number of variables.
-    n_clauses: number of clauses.
-    top: smallest weight of a hard clause; infinite if the line has no top.
-    is_weighted: True if each clause starts with its weight.
+    Attributes
+    ----------
+    n_variables, n_clauses : int
+        Number of variables and clauses.
+    top : float
+        Smallest weight of a hard clause; infinite if the line has no top.
+    is_weighted : bool
+        True if each clause starts with its weight.
     """
 
     n_variables: int
@@ -229,11 +283,21 @@ class Header(NamedTuple):
 def read_wcnf(path: str | Path) -> Formula:
     """Read a formula from a file.
 
-    path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, with `p cnf variables clauses` and
-        `literals 0`, or without header, `h` for hard. With a header, a clause may continue in the next line.
+    The file has `p wcnf variables clauses [top]` and `weight literals 0`; or `p cnf variables clauses` and
+    `literals 0`, for weights of 1; or no header, and `h` for hard. With a header, a clause may continue in the next
+    line.
 
-    Raises OSError if the file cannot be opened, and ValueError, naming file and line, if it is malformed or not a
-    regular file.
+    Parameters
+    ----------
+    path : str or Path
+        The file, .wcnf or .cnf, plain or compressed (.gz, .bz2, .xz).
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If the file is malformed, naming file and line, or not a regular file.
     """
     header, clauses, weights = None, [], []
     weight, literals = None, []  # the current clause
@@ -275,9 +339,19 @@ def read_wcnf(path: str | Path) -> Formula:
 def write_wcnf(formula: Formula, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a formula in the old format, which keeps the number of variables; `read_wcnf` reads an equal formula.
 
-    overwrite: True replaces an existing file, but never a database.
+    Parameters
+    ----------
+    formula : Formula
+        The formula.
+    path : str or Path
+        The file; the endings .gz, .bz2 and .xz compress it.
+    overwrite : bool, default False
+        True replaces an existing file, but never a database.
 
-    Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
+    Raises
+    ------
+    OutputRefused, OSError
+        If the file must not be replaced, a FileExistsError, or cannot be written.
     """
     top = math.floor(formula.soft_weight) + 1
     lines = [f"p wcnf {formula.n_variables} {len(formula.clauses)} {top}"]
@@ -342,15 +416,30 @@ def _read_dimacs_number(token: str, read: Callable[[str], float]) -> float:
 
 
 def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
-    """Return the problem with its optimum proved.
+    """Return a copy of the problem with its optimum proved.
 
     The proof is by enumeration up to 14 variables, or 28 if no clause has more than two literals; otherwise by the
     MaxSAT solver RC2 of python-sat (extra `sat`), which needs positive costs, as with weights="raw".
 
-    seconds: approximate time limit of the solver.
+    Parameters
+    ----------
+    problem : SpaceProblem
+        A weighted MaxSAT problem. Prove it before relabeling.
+    seconds : float, default 60.0
+        Approximate time limit of the solver in seconds, at least 0.
 
-    Raises DomainError for another kind of problem, a relabeled problem (prove it before relabeling), negative costs, or
-    contradictory hard clauses; MissingExtra; TimeoutError after `seconds`.
+    Raises
+    ------
+    DomainError
+        For another kind of problem, a relabeled problem, negative costs, or contradictory hard clauses.
+    MissingExtra, TimeoutError
+        If the solver is not installed, or has no proof after `seconds`.
+
+    Examples
+    --------
+    >>> from bostruct.problems.maxsat import max3sat, prove_optimum
+    >>> prove_optimum(max3sat(n_variables=12, n_clauses=40)).optimum_source
+    'proved by enumeration'
     """
     seconds = check_number("seconds", seconds, 0.0)
     objective = problem.vertex_objective
@@ -370,9 +459,19 @@ def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
 
 
 def quadratic_form(objective: ClauseWeight) -> tuple[Array, Array]:
-    """Return (d, d) upper triangular Q and (d,) b of an objective x Q x + b x plus a constant.
+    """Return Q and b of an objective x Q x + b x plus a constant.
 
-    objective: objective over clauses of 1 or 2 literals.
+    Parameters
+    ----------
+    objective : ClauseWeight
+        Objective over clauses of 1 or 2 literals.
+
+    Returns
+    -------
+    pairs : array of float, shape (d, d)
+        Q, upper triangular, for d variables.
+    linear : array of float, shape (d,)
+        b.
     """
     d = objective.formula.n_variables
     pairs, linear = np.zeros((d, d)), np.zeros(d)
@@ -390,10 +489,14 @@ def quadratic_form(objective: ClauseWeight) -> tuple[Array, Array]:
 
 
 def least_quadratic(pairs: Floats, linear: Floats) -> tuple[int, ...]:
-    """Return a minimizer over bits of x Q x + b x, by enumeration in two halves, in the precision of Q.
+    """Return the d bits that minimize x Q x + b x, by enumeration in two halves, in the precision of Q.
 
-    pairs: Q (d, d), upper triangular, d at most 28.
-    linear: b (d,).
+    Parameters
+    ----------
+    pairs : array of float, shape (d, d)
+        Q, upper triangular, d at most 28.
+    linear : array of float, shape (d,)
+        b.
     """
     d = len(linear)
     half = d // 2
@@ -457,11 +560,10 @@ def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formul
     The hidden assignment is drawn at random, then each clause uniformly (three different variables, random signs) until
     the hidden assignment satisfies it.
 
-    n_variables: 3 to 1000.
-    n_clauses: 1 to 1,000,000.
-    seed: from 0.
-
-    Raises TypeError or ValueError.
+    Parameters
+    ----------
+    n_variables, n_clauses, seed : int
+        See `max3sat`, also for errors.
     """
     n_variables = check_integer("variables", n_variables, CLAUSE_LENGTH, 1000)
     n_clauses = check_integer("clauses", n_clauses, 1, 1_000_000)
@@ -480,11 +582,16 @@ def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formul
 def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> SpaceProblem:
     """Return a random weighted Max-3-SAT problem: minimize the weight of the unsatisfied clauses; optimum 0.
 
-    n_variables: number of binary variables, 3 to 1000.
-    n_clauses: number of clauses, 1 to 1,000,000; all clauses can be satisfied.
-    seed: seed of the instance, from 0.
-
     Raises TypeError or ValueError.
+
+    Parameters
+    ----------
+    n_variables : int, default 60
+        Number of binary variables, 3 to 1000.
+    n_clauses : int, default 300
+        Number of clauses, 1 to 1,000,000; all clauses can be satisfied.
+    seed : int, default 0
+        Seed of the instance, from 0.
     """
     formula, hidden = max3sat_formula(n_variables, n_clauses, seed)
     return SpaceProblem(
@@ -501,13 +608,15 @@ def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Space
 
 
 def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
-    """Return the number of vertices and the edges of a Johnson graph.
+    """Return the number of vertices of a Johnson graph, n over k, and its edges, pairs of vertices from 0.
 
-    Its vertices are the k-subsets of n elements, joined if they share as few elements as possible.
+    Its vertices are the k-subsets of n elements, joined if they share as few elements as possible. It is the graph of
+    the DIMACS file johnsonN-K-D with D = 2K: johnson8-2-4 is (8, 2), 28 vertices and 210 edges.
 
-    n: number of elements.
-
-    It is the graph of the DIMACS file johnsonN-K-D with D = 2K: johnson8-2-4 is (8, 2), 28 vertices and 210 edges.
+    Parameters
+    ----------
+    n, k : int
+        Number of elements, and of the elements in a subset.
     """
     subsets = [set(chosen) for chosen in itertools.combinations(range(n), k)]
     least = max(0, 2 * k - n)
@@ -519,6 +628,11 @@ def maxcut_formula(n: int, k: int, seed: int) -> Formula:
     """Return weighted max-cut on a Johnson graph, with weights 1 to 10.
 
     An edge becomes the clauses (a or b) and (not a or not b).
+
+    Parameters
+    ----------
+    n, k, seed : int
+        See `maxcut`, also for errors.
     """
     n = check_integer("n", n, 3, 1000)
     k = check_integer("k", k, 1, n - 1)
@@ -534,9 +648,16 @@ def maxcut_formula(n: int, k: int, seed: int) -> Formula:
 def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> SpaceProblem:
     """Return a weighted max-cut problem on a Johnson graph: minimize the weight of the edges that are not cut.
 
-    n: number of elements.
-
     The optimum is proved if the graph has at most 28 vertices, in half a second. Raises TypeError or ValueError.
+
+    Parameters
+    ----------
+    n : int, default 8
+        Number of elements of `johnson_graph`, 3 to 1000.
+    k : int, default 2
+        Number of elements in a subset, 1 to n - 1; the graph has at most 1000 vertices, n over k.
+    seed : int, default 0
+        Seed of the weights, from 0.
     """
     formula = maxcut_formula(n, k, seed)
     objective, d = raw_costs(formula), formula.n_variables
@@ -566,13 +687,13 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
     As in the frb files, variable (g, v) means that group g takes value v. Each variable has a unit clause of weight 1,
     and each forbidden pair a clause (not a or not b) that weighs more than all units. Forbidden are the pairs within a
     group, and p size^2 value pairs of each of r n ln n random constraints, none of which forbids the hidden solution. n
-    is the number of groups, p = 0.25, r = 0.8 / ln(4/3): the threshold of satisfiability.
+    is the number of groups, p = 0.25, r = 0.8 / ln(4/3): the threshold of satisfiability. Source: Xu, Boussemart,
+    Hemery and Lecoutre 2007.
 
-    groups: number of groups, 2 to 1000.
-    size: number of values of each group, 2 to 1000; groups times size is at most `MAX_VERTICES`.
-    seed: an integer from 0.
-
-    Raises TypeError, ValueError. Source: Xu, Boussemart, Hemery and Lecoutre 2007.
+    Parameters
+    ----------
+    groups, size, seed : int
+        See `frb`, also for errors.
     """
     groups = check_integer("groups", groups, 2, 1000)
     size = check_integer("size", size, 2, 1000)
@@ -599,9 +720,17 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
 def frb(groups: int = 10, size: int = 6, seed: int = 0) -> SpaceProblem:
     """Return a problem of model RB, forced satisfiable: minimize the weight of the unsatisfied clauses.
 
-    groups: number of groups of variables.
+    The optimum is groups x size - groups, proved by the hidden solution of `frb_formula`. Raises TypeError or
+    ValueError.
 
-    Raises TypeError or ValueError.
+    Parameters
+    ----------
+    groups : int, default 10
+        Number of groups of variables, 2 to 1000.
+    size : int, default 6
+        Number of values of each group, 2 to 1000; groups times size is at most 1000.
+    seed : int, default 0
+        Seed of the instance, from 0.
     """
     formula, hidden = frb_formula(groups, size, seed)
     return SpaceProblem(

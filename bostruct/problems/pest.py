@@ -30,10 +30,14 @@ GRAPHS = {"complete": Categorical, "path": Ordinal}
 class PestControl:
     """Price of the pesticides plus the share of simulations above the limit, summed over the stages.
 
-    The noise is a function of only the point and `seed`, so interrupted runs and runs with workers observe the same
-    values as uninterrupted runs; evaluating a point again with the same seed gives the same value.
+    An instance is a function from actions (m, 25) to values (m,). The noise is a function of only the point and `seed`,
+    so interrupted runs and runs with workers observe the same values as uninterrupted runs; evaluating a point again
+    with the same seed gives the same value.
 
-    seed: an integer from 0.
+    Parameters
+    ----------
+    seed : int
+        Seed of the noise, from 0.
     """
 
     seed: int
@@ -45,7 +49,14 @@ class PestControl:
 def simulate(row: IntArray, rng: AnyGenerator, n_simulations: int = PEST_SIMULATIONS) -> float:
     """Return one noisy value.
 
-    row: actions (25,), from 0 (nothing) to 4.
+    Parameters
+    ----------
+    row : array of int, shape (25,)
+        The action at each stage, from 0 (nothing) to 4.
+    rng : Generator or RandomState
+        Source of the noise; a `numpy.random.RandomState` gives the published values.
+    n_simulations : int, default 100
+        Number of simulations that the value averages.
     """
     fraction = rng.beta(1, 30, size=n_simulations)
     effect = list(EFFECT)
@@ -68,7 +79,12 @@ def simulate(row: IntArray, rng: AnyGenerator, n_simulations: int = PEST_SIMULAT
 def mean_value(vertices: IntArray, n_simulations: int) -> Array:
     """Estimate the mean of the objective over the noise (m,) from one fixed stream of simulations.
 
-    vertices: points (m, 25).
+    Parameters
+    ----------
+    vertices : array of int, shape (m, 25)
+        Points, as rows of actions.
+    n_simulations : int
+        Number of simulations for each point.
     """
     return np.array([simulate(row, np.random.default_rng(0), n_simulations) for row in vertices])
 
@@ -76,9 +92,14 @@ def mean_value(vertices: IntArray, n_simulations: int) -> Array:
 def pest(graph: str = "complete", noise_seed: int = 0) -> SpaceProblem:
     """Return the problem of choosing an action at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
 
-    noise_seed: seed of the noise, from 0.
+    Its optimum is not known. Raises TypeError or ValueError.
 
-    Raises TypeError or ValueError.
+    Parameters
+    ----------
+    graph : {"complete", "path"}, default "complete"
+        Variables: `Categorical`, as in the paper, or `Ordinal`, as in the paper's code.
+    noise_seed : int, default 0
+        Seed of the noise, from 0.
     """
     variable = GRAPHS[check_choice("graph", graph, GRAPHS)]
     check_integer("noise_seed", noise_seed, 0)

@@ -35,6 +35,13 @@ def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Bu
     Bits 2k and 2k + 1 are type and size of node k + 1: identity, 3 x 3 max pool, 3 x 3 and 5 x 5 convolution; bits 10
     to 30 are the edges. Inputs of a node are summed, and nodes on no path from input to output are removed. A cell
     without a path, 149,607 of 2^21 wirings, is infeasible (published: an accuracy of 0.1).
+
+    Parameters
+    ----------
+    filters : tuple of int, default (16, 32, 64)
+        Number of filters of each stage, at least 1.
+    classes : int, default 10
+        Number of outputs of the network.
     """
     return partial(_combo_network, tuple(filters), classes)
 
@@ -50,9 +57,12 @@ class CellNode(NamedTuple):
 def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
     """Return the nodes of a cell after its input, the output last.
 
-    bits: 31 bits, see `combo_cell`.
-
     Raises Infeasible if no path leads through the cell; TypeError, ValueError unless there are 31 bits.
+
+    Parameters
+    ----------
+    bits : sequence of int
+        31 bits, see `combo_cell`.
     """
     b = [check_integer("bits", bit, 0, 1) for bit in bits]
     if len(b) != 31:
@@ -77,12 +87,18 @@ def program_of(bits: Sequence[int], filters: tuple[int, ...] = (16, 32, 64)) -> 
 def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), size: int = 32) -> int:
     """Count the FLOPs of one image like the authors' code.
 
-    bits: 31 bits, see `combo_cell`.
-    size: height and width of the image, which has 3 channels.
-
     A convolution counts each multiplication once and its bias; normalization, ReLU and each input in the sum of a node
     count 2 per number, pooling one less than its window. All 31 bits at 1 give 101,055,498. Raises Infeasible if no
     path leads through the cell; TypeError, ValueError unless there are 31 bits.
+
+    Parameters
+    ----------
+    bits : sequence of int
+        31 bits, see `combo_cell`.
+    filters : sequence of int, default (16, 32, 64)
+        Number of filters of each stage, at least 1.
+    size : int, default 32
+        Height and width in pixels of the image, which has 3 channels.
     """
     nodes = decode_bits(bits)
     total, channels = 0, 3
@@ -123,8 +139,12 @@ class ComboObjective:
     It is called with a dict of the bits ``bit_0`` to ``bit_30``, a point of `bits_space`, or with a program (Oh et al.
     2019, section 4.3).
 
-    error: error of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`.
-    filters: number of filters of each stage, from 1.
+    Parameters
+    ----------
+    error : callable
+        Error of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`.
+    filters : tuple of int, default (16, 32, 64)
+        Number of filters of each stage, at least 1.
     """
 
     error: Callable[[Presented], float]

@@ -27,14 +27,19 @@ DARTS_NODES = 4
 def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.0) -> Builder:
     """Return the search space of DARTS, networks of normal and reduction cells.
 
-    keep: probability in (0, 1] with which training keeps the output of an operation other than a skip in the last cell;
-        it is larger in earlier cells.
-
     Each of four nodes sums two operations on two different states before it, 180 7^8 cells of either type; all four are
     joined. The defaults are the published search; the published final network has 20 cells of 36 filters. Differences
     from the publication: if the image shrinks, a state is fitted by one convolution of size 1 instead of two on shifted
     images of half the filters each; a ReLU precedes the last mean; there is no auxiliary output; drop-path grows with
     depth instead of the epoch. Raises TypeError, ValueError.
+
+    Parameters
+    ----------
+    cells, filters, classes : int
+        Number of cells, of filters of the first cells, and of outputs of the network.
+    keep : float, default 1.0
+        Probability in (0, 1] with which training keeps the output of an operation other than a skip in the last cell;
+        it is larger in earlier cells.
     """
     return partial(_darts_network, cells, filters, classes, check_keep(keep))
 

@@ -23,10 +23,15 @@ ENAS_ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
 def enas_cell(nodes: int = 8, units: tuple[int, ...] = (32, 64, 128, 256)) -> Builder:
     """Return the search space of recurrent cells of ENAS, with inputs ``x`` and ``ht`` and output ``ht+1``.
 
-    units: numbers of units to choose from; there are len(units) x (nodes - 1)! x 4^nodes cells.
-
     The first node reads both inputs, each other node one node before it; each has an activation. Nodes that no node
     reads are averaged, as in the paper's figure (its caption says otherwise).
+
+    Parameters
+    ----------
+    nodes : int, default 8
+        Number of nodes.
+    units : tuple of int, default (32, 64, 128, 256)
+        Numbers of units to choose from; there are len(units) x (nodes - 1)! x 4^nodes cells.
     """
     return partial(_enas_cell, nodes, tuple(units))
 

@@ -17,11 +17,16 @@ def genetic_cnn(
 ) -> Builder:
     """Return the search space of Genetic CNN; by default as DeepArchitect searched it, 2^19 wirings.
 
-    stages: number of nodes of each stage.
-
     A stage is a 5 x 5 convolution, then a 3 x 3 convolution per node, of the sum of the node's inputs. Nodes without
     inputs read the first convolution, the outputs of nodes that no node reads are summed and convolved once more, and
     nodes without edges are left out. Raises ValueError if the numbers of filters and stages differ.
+
+    Parameters
+    ----------
+    stages, filters : tuple of int
+        Number of nodes and number of filters of each stage.
+    classes, units : int
+        Number of outputs of the network, and of units of the dense layer before the output.
     """
     if len(stages) != len(filters):
         raise ValueError(f"stages, filters: expected equal numbers, got {len(stages)} and {len(filters)}")

@@ -26,6 +26,13 @@ def hierarchical(
     Each edge (i - 1, i) is a motif, or an operation; every other edge may also be none. The operation of edge i -> j of
     motif m is the hyperparameter ``motif_m_i_j``, the motif of edge i -> j of the cell is ``cell_i_j``. The network
     around the cells is the same as in `flat`, and so is the last convolution of a motif (DeepArchitect's code).
+
+    Parameters
+    ----------
+    nodes, motifs, cell_nodes : int
+        Number of nodes of a motif, of motifs, and of nodes of the cell.
+    filters, classes
+        See `flat`.
     """
     return partial(_hierarchical_network, nodes, motifs, cell_nodes, tuple(filters), classes)
 
@@ -33,12 +40,19 @@ def hierarchical(
 def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: int = 10) -> Builder:
     """Return the flat search space: networks of one motif, whose edges each have an operation.
 
-    nodes: nodes of a motif. Edges (i - 1, i) have an operation, other edges may have none: 6^10 7^45 motifs for 11.
-
     The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node concatenates its inputs, normalizes them and
     convolves them with size 1; the motif ends in another convolution of size 1. Each resolution has a motif, a
     separable convolution, a motif, and a separable convolution of stride 2 to twice the filters. The filters of the
     first separable convolution follow the resolution; DeepArchitect's code keeps 64.
+
+    Parameters
+    ----------
+    nodes : int, default 11
+        Nodes of a motif. Edges (i - 1, i) have an operation, other edges may have none: 6^10 7^45 motifs for 11.
+    filters : tuple of int, default (64, 128, 256)
+        Number of filters at each resolution.
+    classes : int, default 10
+        Number of outputs of the network.
     """
     return partial(_flat_network, nodes, tuple(filters), classes)
 

@@ -33,6 +33,13 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
     of 2^21 wirings. Bits ``edge_i_j``, starting with edges from the last nodes, are chosen only if both values can lead
     to a feasible wiring, so no sample is rejected; the publication draws all 21 bits until they are feasible, so its
     wirings are equally likely. `wiring` returns all 21 bits of a trace. Nodes without edges are left out.
+
+    Parameters
+    ----------
+    stacks, cells : int, default 3
+        Number of stacks, and of cells in a stack.
+    filters, classes : int
+        Number of filters of the first stack, doubled in each later stack, and of outputs of the network.
     """
     return partial(_build_cell_from, partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
 
@@ -61,7 +68,13 @@ def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
 
 
 def wiring(trace: Mapping[str, object]) -> dict[tuple[int, int], int]:
-    """Return all 21 bits of a wiring."""
+    """Return all 21 bits of a wiring by edge (i, j).
+
+    Parameters
+    ----------
+    trace : mapping of str to object
+        Trace of a program of `nasbench101`.
+    """
     chosen = {path.rpartition("/")[2]: value for path, value in trace.items()}
     present: CellEdges = frozenset()
     for position, (i, j) in enumerate(NASBENCH101_EDGES):

@@ -27,6 +27,11 @@ def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder
 
     The operation of edge i -> j is the hyperparameter ``edge_i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2),
     (1, 3), (2, 3). Between stages there is a residual block of stride 2.
+
+    Parameters
+    ----------
+    cells, filters, classes : int
+        Cells in each of three stages, filters of the first stage, doubled in each later stage, and outputs.
     """
     return partial(_nasbench201_network, cells, filters, classes)
 

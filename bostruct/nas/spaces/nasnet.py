@@ -107,17 +107,24 @@ def nasnet(
 ) -> Builder:
     """Return the search space of NASNet, 720^4 8^10 7^10 pairs of cells.
 
-    cells: number of normal cells; two reduction cells are before the seventh and the thirteenth of 18 cells, at thirds
-        of other numbers.
-    keep: probability in (0, 1] with which training keeps the output of an operation other than ``none`` in the last
-        cell; it is larger in earlier cells.
-    auxiliary: whether there is a second output, ``aux``, before the second reduction cell; its head is like the last
-        head: ReLU, mean, dense.
-
     Each of five nodes sums two operations, each on any of the states before it; states that no node reads are joined.
     `bostruct.nas.networks.program_to_torch` returns a module of only the main output, which is scored; training with
     ``Recipe(every_decision=True)`` adds the whole loss of the auxiliary output, while Zoph et al. add 0.4 of it.
     Raises TypeError, ValueError.
+
+    Parameters
+    ----------
+    cells : int, default 18
+        Number of normal cells; two reduction cells are before the seventh and the thirteenth of 18 cells, at thirds of
+        other numbers.
+    filters, classes : int
+        Number of filters of the first cells, doubled by each reduction cell, and of outputs of the network.
+    keep : float, default 0.7
+        Probability in (0, 1] with which training keeps the output of an operation other than ``none`` in the last cell;
+        it is larger in earlier cells.
+    auxiliary : bool, default True
+        Whether there is a second output, ``aux``, before the second reduction cell; its head is like the last head:
+        ReLU, mean, dense.
     """
     return partial(_nasnet_network, cells, filters, classes, check_keep(keep), auxiliary)
 

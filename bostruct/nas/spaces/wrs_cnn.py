@@ -20,10 +20,17 @@ def wrs_cnn(
 ) -> Builder:
     """Return the search space of the network of weighted random search; by default as published, 6.9e29 networks.
 
-    units: range of the units of a dense layer, both ends included.
-
     The network has 3 x 3 convolutions with ReLU, after every two of them a 2 x 2 max pool and dropout of 0.25; then
     dense layers with ReLU and dropout of 0.5. The published search always draws all 12 numbers, also for absent layers.
+
+    Parameters
+    ----------
+    convolutions, dense_layers : tuple of (int, int)
+        Ranges of the numbers of layers, both ends included.
+    filters, units : tuple of (int, int)
+        Ranges of the filters of a convolution and of the units of a dense layer, both ends included.
+    classes : int, default 10
+        Number of outputs of the network.
     """
     return partial(_wrs_network, tuple(convolutions), tuple(dense_layers), tuple(filters), tuple(units), classes)
 
