@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import doctest
 import gc
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import bostruct as bo
 from benchmarks.house.sentences import openings, unlisted
 from benchmarks.house.source import File, read_package
 
 REPOSITORY = Path(__file__).parents[1]
+SOURCES = sorted((REPOSITORY / "bostruct").rglob("*.py"))
+EXAMPLES = [path for path in SOURCES if ">>> " in path.read_text(encoding="utf-8")]
 pytestmark = pytest.mark.xdist_group("docstrings")
 RECORD = (
     "from typing import NamedTuple\nclass Draw(NamedTuple):\n    '''A draw.{}'''\n    value: float\n    weight: float\n"
@@ -46,6 +51,13 @@ def test_public_docstrings_list_all_parameters(package):
     none, some = unlisted(package)
     assert none.places == ()
     assert some.places == ()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_of_docstrings_run(path):
+    module = importlib.import_module(".".join(path.relative_to(REPOSITORY).with_suffix("").parts))
+    result = doctest.testmod(module, extraglobs={"bo": bo})
+    assert result.failed == 0
 
 
 @pytest.mark.parametrize("word", ["Of", "That", "What", "Where", "Whether", "Which"])

@@ -109,7 +109,8 @@ def cnn_terms(x: Architecture) -> LandscapeTerms:
     - resolution: image halved more or less often than 4 times before it is collapsed.
     - width: units of each convolution away from 32, twice as many after each halving.
     - dense: more or less than one fully connected layer along a random path.
-    - connectivity: see `_connectivity`. latency: more than 28 layers. cost: multiplications (`_cnn_cost`) above 2^26.
+    - connectivity: extra edges per processing layer, beyond a tree, away from `BEST_EXTRA_EDGES`.
+    - latency: more than 28 layers. cost: more than 2^26 multiplications per image.
 
     Parameters
     ----------
@@ -170,7 +171,8 @@ def mlp_terms(x: Architecture) -> LandscapeTerms:
     - training: too many of them on the easiest path through one, on average; a saturating layer counts twice.
     - width: units away from a funnel, 256 after the input narrowing to 32 before the output, by hops.
     - variety: share of saturating layers away from a quarter.
-    - connectivity: see `_connectivity`. latency: more than 16 layers. cost: weights above 2^17.
+    - connectivity: extra edges per processing layer, beyond a tree, away from `BEST_EXTRA_EDGES`.
+    - latency: more than 16 layers. cost: more than 2^17 weights.
 
     Parameters
     ----------

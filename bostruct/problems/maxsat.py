@@ -284,8 +284,7 @@ def read_wcnf(path: str | Path) -> Formula:
     """Read a formula from a file.
 
     The file has `p wcnf variables clauses [top]` and `weight literals 0`; or `p cnf variables clauses` and
-    `literals 0`, for weights of 1; or no header, and `h` for hard. With a header, a clause may continue in the next
-    line.
+    `literals 0`, for weights of 1; or no header, and `h` for hard. With a header, a clause may span lines.
 
     Parameters
     ----------
@@ -720,8 +719,7 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
 def frb(groups: int = 10, size: int = 6, seed: int = 0) -> SpaceProblem:
     """Return a problem of model RB, forced satisfiable: minimize the weight of the unsatisfied clauses.
 
-    The optimum is groups x size - groups, proved by the hidden solution of `frb_formula`. Raises TypeError or
-    ValueError.
+    The optimum, groups x size - groups, is proved by a hidden solution. Raises TypeError or ValueError.
 
     Parameters
     ----------

@@ -11,30 +11,38 @@ from types import GenericAlias, ModuleType
 
 from bostruct.domains.space.variable import Variable
 
-MODULES = {  # page by page: the module, and what it is for
-    "bostruct": "Everything that most users need; `import bostruct as bo`.",
-    "bostruct.methods": "Searchers made by hand, with settings of their own, for `method=`.",
-    "bostruct.domains": "Clauses of constraints, families of layers, and what a kind of variable is made of.",
-    "bostruct.study": "Callbacks of `optimize` beside `bostruct.StopWhen`, and what an objective may return.",
-    "bostruct.problems": "Benchmark problems.",
-    "bostruct.language": "The search-space language.",
-    "bostruct.nas": "Networks in torch.",
-    "bostruct.integrations.configspace": "Spaces of ConfigSpace, read and written.",
-    "bostruct.integrations.gpytorch": "Kernels for GPyTorch and BoTorch.",
-    "bostruct.integrations.holo": "Black boxes of poli and test functions of holo as problems.",
-    "bostruct.integrations.hyperopt": "Trials of Hyperopt.",
-    "bostruct.integrations.kernel_tuner": "Spaces, caches and results of Kernel Tuner.",
-    "bostruct.integrations.optuna": "A sampler for Optuna, and studies mirrored to it.",
+MODULES = {  # page by page: the module, and its content
+    "bostruct": "Spaces, variables, studies, and everything else that most users need; `import bostruct as bo`.",
+    "bostruct.methods": "Optimization methods with your own settings, for `method=`.",
+    "bostruct.domains": "Clauses of constraints, families of layers, and the parts of a new kind of variable.",
+    "bostruct.study": "Callbacks and stopping rules of `optimize`, and the outcomes that an objective may return.",
+    "bostruct.problems": "Benchmark problems by name.",
+    "bostruct.problems.maxsat": "Weighted MaxSAT: read and write formulas, generate problems, prove optima.",
+    "bostruct.problems.landscape": "A benchmark over architectures whose value is a formula, without training.",
+    "bostruct.problems.pest": "Pest control: a noisy benchmark over 25 choices.",
+    "bostruct.language": "Search spaces written as programs.",
+    "bostruct.nas": "Build and train networks in torch, and use them as objectives.",
+    "bostruct.nas.ops": (
+        "Layers of networks for `bostruct.language`. Each function but `padding` returns the inputs and outputs of a "
+        "module: the input `in`, or `in0`, `in1`, ... for `concat` and `add`, and the output `out`. torch is loaded "
+        "only when a program is compiled."
+    ),
+    "bostruct.integrations.configspace": "Read and write search spaces of ConfigSpace.",
+    "bostruct.integrations.gpytorch": "Use kernels of bostruct in GPyTorch and BoTorch.",
+    "bostruct.integrations.holo": "Use black boxes of poli and test functions of pytorch-holo as problems.",
+    "bostruct.integrations.hyperopt": "Read trials of Hyperopt.",
+    "bostruct.integrations.kernel_tuner": "Read search spaces, caches and results of Kernel Tuner.",
+    "bostruct.integrations.optuna": "A sampler for Optuna, and copies of studies in Optuna's storage.",
     "bostruct.integrations.sklearn": "A hyperparameter search for scikit-learn.",
-    "bostruct.contracts": "The bases of parts of your own.",
-    "bostruct.kernels": "Kernels, and what the kernel of a kind of variable is made of.",
-    "bostruct.kernels.otmann": "Settings of the distance between architectures.",
-    "bostruct.surrogates": "Gaussian processes, and priors of their parameters.",
-    "bostruct.acquisition": "Acquisition functions, and the search for the best point.",
-    "bostruct.searchers": "Scores of a search with a model, and its exploration.",
-    "bostruct.storage": "Storage back ends, and the rows that they keep.",
-    "bostruct.execution": "Pools, which evaluate trials.",
-    "bostruct.testing": "The laws that parts of your own are checked by.",
+    "bostruct.contracts": "Base classes for your own domains, kernels, models, methods and storage back ends.",
+    "bostruct.kernels": "Kernels, and the factors from which the kernel of a new kind of variable is built.",
+    "bostruct.kernels.otmann": "Settings of OTMANN, the distance between architectures.",
+    "bostruct.surrogates": "Gaussian process models, and priors for their hyperparameters.",
+    "bostruct.acquisition": "Acquisition functions, and algorithms that maximize them.",
+    "bostruct.searchers": "Parts of searchers with a model: the score of a candidate, and exploration.",
+    "bostruct.storage": "Storage back ends, and the rows that they store.",
+    "bostruct.execution": "Worker pools that evaluate trials.",
+    "bostruct.testing": "Checks for your own parts.",
 }
 _SECTION = re.compile(r"^([A-Z]\w+(?: \w+)?)\n-{4,}$", re.MULTILINE)
 
