@@ -50,7 +50,7 @@ def conv2d(
     Parameters
     ----------
     filters : int or Hyperparameter
-        Number of output channels.
+        Number of output channels, at least 1.
     kernel : int or Hyperparameter, default 3
         Height and width of the kernel in pixels, an odd number.
     stride : int or Hyperparameter, default 1
