@@ -35,10 +35,10 @@ LIMITS = (
     Limit("files at the root", 10),
     Limit("files", 340),
     Limit("files under 100 lines", 65),
-    Limit("files over 700 lines", 3),  # sections in the docstrings of the reference take lines
+    Limit("files over 700 lines", 4),  # sections in the docstrings of the reference take lines
     Limit("files that one file of their own folder imports", 41),
     Limit("code lines", 54_710),
-    Limit("docstring lines", 20_600),
+    Limit("docstring lines", 20_800),
     Limit("imports, % of code lines", 10.4),
     Limit("private helpers named once, % of functions", 14.2),
     Limit("protocols", 0),
