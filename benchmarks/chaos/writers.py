@@ -117,12 +117,17 @@ class Siege:
         launch.send(signal.SIGSTOP)
         time.sleep(self.rng.uniform(0.05, 0.8))
         if whom == "past its lease":
-            now = time.monotonic()
-            time.sleep(self.crowd.place.find_due(now) - now)
+            self._sleep_past_lease()
         if whom == "and kill":
             self._end([drawn], signal.SIGKILL)
         else:
             launch.send(signal.SIGCONT)
+        if whom == "past its lease":  # if it held a lock, no writer could renew, and for a while none counts as gone
+            self._sleep_past_lease()
+
+    def _sleep_past_lease(self) -> None:
+        now = time.monotonic()
+        time.sleep(self.crowd.place.find_due(now) - now)
 
     def check_ends(self, when: str) -> None:
         """Wait for the struck launches; blame exit codes of other causes, and processes that are left."""
