@@ -26,8 +26,8 @@ from bostruct.kernels.space import complete
 from bostruct.methods import combo
 from bostruct.methods.defaults import variable_graphs
 from bostruct.problems.contamination import contamination
-from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
+from bostruct.surrogates.marginalized import ChainData, ChainTally, sweep
 
 REQUIRED = {50: 50.0, 150: 20.0, 270: 10.0}
 SHARE = 60.0  # percent of the fit inside the Cholesky factorization, at the largest n

@@ -27,9 +27,9 @@ from benchmarks.speed.report import (
 from bostruct.methods import combo
 from bostruct.methods.defaults import variable_graphs
 from bostruct.problems.contamination import contamination
-from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.gaussian import evidence
 from bostruct.surrogates.hyperparameters import Hyperparameters
+from bostruct.surrogates.marginalized import ChainData, ChainTally, sweep
 
 ROOT = Path(__file__).parents[2]
 DEAR = (

@@ -14,7 +14,7 @@ from bostruct.contracts import BlockGram
 from bostruct.kernels.space import complete
 from bostruct.kernels.space.complete import BLOCKS_FROM
 from bostruct.methods import combo
-from bostruct.surrogates.chain import ChainData, ChainTally, block_evidence, sweep
+from bostruct.surrogates.marginalized import ChainData, ChainTally, block_evidence, sweep
 
 N = BLOCKS_FROM + 5
 

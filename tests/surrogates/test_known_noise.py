@@ -18,9 +18,9 @@ from bostruct.contracts import Array
 from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.methods.defaults import variable_graphs
-from bostruct.surrogates.chain import block_evidence
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP, Mode
+from bostruct.surrogates.marginalized import block_evidence
 from bostruct.surrogates.posterior import GaussianPosterior
 from bostruct.surrogates.standardization import check_variances
 from bostruct.surrogates.warping import Compression, OutputWarping

@@ -16,9 +16,8 @@ from bostruct.contracts import Array, Kernel, NumericalError, Parameter
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods import combo
 from bostruct.study.threads import ThreadLimit
-from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters, Normal, ScalePriors
-from bostruct.surrogates.marginalized import MarginalizedGP
+from bostruct.surrogates.marginalized import ChainData, ChainTally, MarginalizedGP, sweep
 from bostruct.surrogates.slice_sampling import slice_update
 from tests.surrogates.test_gaussian import GOLDEN_SPACE, GOLDEN_VALUES, kernel_of
 
