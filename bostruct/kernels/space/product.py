@@ -142,8 +142,19 @@ class SpaceKernel(Kernel):
         return self._prepare_rows(xs, None if ys is None else np.asarray(ys))
 
     def gram(self, theta: Array, prepared: SpacePair | ChangesPair) -> Array:
-        changed = isinstance(prepared, ChangesPair)
-        log_gram = self._log_gram_of_changes(theta, prepared) if changed else self._log_gram(theta, prepared)
+        if not isinstance(prepared, ChangesPair):
+            log_gram = self._log_gram(theta, prepared)
+            return np.exp(log_gram, out=log_gram)
+        known, key = prepared.base.log_grams, theta.tobytes()
+        if key not in known:
+            known[key] = self._log_gram(theta, prepared.base.pair)
+        log_gram = known[key].take(prepared.of, axis=0)  # faster than indexing
+        for k, rows, part in prepared.parts:
+            change = self.factors[k].factor.log_change(theta[self._parameters[k]], part)
+            if rows is None:
+                log_gram += change
+            else:
+                log_gram[rows] += change
         return np.exp(log_gram, out=log_gram)
 
     def single_grams(
@@ -250,19 +261,6 @@ class SpaceKernel(Kernel):
             own = placed.factor.log_gram(theta[self._parameters[k]], part, place if k == at else None)
             total = own if total is None else np.add(total, own, out=total)
         return np.zeros(prepared.shape) if total is None else total
-
-    def _log_gram_of_changes(self, theta: Array, prepared: ChangesPair) -> Array:
-        known, key = prepared.base.log_grams, theta.tobytes()
-        if key not in known:
-            known[key] = self._log_gram(theta, prepared.base.pair)
-        log_gram = known[key].take(prepared.of, axis=0)  # faster than indexing
-        for k, rows, part in prepared.parts:
-            change = self.factors[k].factor.log_change(theta[self._parameters[k]], part)
-            if rows is None:
-                log_gram += change
-            else:
-                log_gram[rows] += change
-        return log_gram
 
     def _base(self, xs: IntArray, ys: IntArray) -> BaseGrams:
         return BaseGrams(self._prepare_rows(xs, ys), {})
