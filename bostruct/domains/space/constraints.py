@@ -320,8 +320,15 @@ class ConstrainedProduct:
         PointError
             For columns without a value.
         """
-        known = self._known_values.write(x)
-        return _present_row(self, x) if known is None else known
+        if (known := self._known_values.write(x)) is not None:
+            return known
+        if len(x) != (width := self.layout.n_columns):
+            raise PointError(f"expected a row of {width} columns, got {len(x)}")
+        pairs = zip(self.variables.items(), self.layout.split(x), strict=True)
+        both = [((name, v), own) for (name, v), own in pairs if own[0] != INACTIVE or not v.when]
+        for (name, v), own in both:
+            check_value(name, v, own)
+        return {name: v.present(own) for (name, v), own in both}
 
     def present_all(self, xs: IntArray) -> list[Presented]:
         known = self._known_values.write_all(xs)
@@ -564,17 +571,6 @@ def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str,
     for row in np.asarray(xs):
         split = zip(variables.items(), space.layout.split(row), strict=True)
         yield {name: v.present(own) for (name, v), own in split if own[0] != INACTIVE}
-
-
-def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
-    """Return a point as a dict of the user's values; raise PointError for columns that are not a value."""
-    if len(x) != (width := space.layout.n_columns):
-        raise PointError(f"expected a row of {width} columns, got {len(x)}")
-    pairs = zip(space.variables.items(), space.layout.split(x), strict=True)
-    both = [((name, v), own) for (name, v), own in pairs if own[0] != INACTIVE or not v.when]
-    for (name, v), own in both:
-        check_value(name, v, own)
-    return {name: v.present(own) for (name, v), own in both}
 
 
 def check_value(name: str, variable: Variable, columns: Sequence[int]) -> None:
