@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -91,11 +91,12 @@ class PartTest:
         if key not in self._answers:
             if len(self._answers) >= MAX_REMEMBERED:
                 self._answers.clear()
-            self._answers[key] = self._evaluate(x) if self._keys is None else key in self._keys
+            if self._keys is not None:
+                self._answers[key] = key in self._keys
+            else:
+                predicate: Any = self.test
+                self._answers[key] = ask_predicate(predicate, self.domain.present(x), self.owner, self.name)
         return self._answers[key]
-
-    def _evaluate(self, x: Point) -> bool:
-        return ask_predicate(self.test, self.domain.present(x), self.owner, self.name)  # type: ignore[arg-type]
 
     @cached_property
     def _keys(self) -> frozenset[Hashable] | None:
