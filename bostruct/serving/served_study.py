@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -82,7 +82,8 @@ class ServedStudy:
             raise Refusal("study_finished", f"the study was finished: {self._finished}")
         with self._changing:
             if expired := self._leases.find_expired():
-                self.study.give_back(self._find_held(expired))
+                held, trials = self.study.in_flight, self.study.trials
+                self.study.give_back([replace(trials[i], started=held[i]) for i in expired if i in held])
             for number in expired:
                 self._leases.end(number)  # afterward: if the file cannot be written, they are released later
         return self.study.ask()
@@ -91,11 +92,6 @@ class ServedStudy:
         """Release the trials of an answer to `ask` that no client received."""
         trials = self.study.trials
         self._give_back([replace(trials[one["number"]], started=one["started"]) for one in answer["trials"]])
-
-    def _find_held(self, numbers: Iterable[int]) -> list[Trial]:
-        """Return the trials in flight among these numbers, with their last start times."""
-        held, trials = self.study.in_flight, self.study.trials
-        return [replace(trials[number], started=held[number]) for number in numbers if number in held]
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
         with suppress(Refusal), self._queue.hurry(), self._changing:
