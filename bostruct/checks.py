@@ -75,7 +75,10 @@ def check_number(
     """Return a finite number within bounds as float; raise TypeError or ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
-    number = _as_float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond the largest float
+        number = np.inf
     if not np.isfinite(number) or not low <= value <= high or not above < value < below:
         got = short_repr(value if isinstance(value, int) else number)
         raise ValueError(f"{name}: expected a finite number{_describe_interval(low, high, above, below)}, got {got}")
@@ -89,14 +92,6 @@ def _describe_interval(low: float, high: float, above: float, below: float) -> s
         return ""
     opening, closing = "[" if low > above else "(", "]" if high < below else ")"
     return f" in {opening}{least}, {most}{closing}"
-
-
-def _as_float(value: int | float | np.integer | np.floating) -> float:
-    """Return a number as float; infinity for an integer beyond the largest float."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf
 
 
 def check_choice(name: str, value: object, allowed: Any) -> Any:
