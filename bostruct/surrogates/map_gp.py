@@ -287,20 +287,16 @@ class MAPGP(Surrogate):
         cotangent = np.outer(weights, weights)
         cotangent -= inverse
         cotangent *= 0.5
-        prior, gradient = self._log_prior(packed)
-        learned = np.trace(cotangent) if fit.noise is None else cotangent.diagonal()[np.isnan(fit.noise)].sum()
-        return evidence + prior, gradient + np.concatenate([[noise * learned], pullback(cotangent)])
-
-    def _log_prior(self, packed: Array) -> tuple[float, Array]:
-        """Return the log prior of (log noise, theta), and its gradient."""
-        total, noise_gradient = self.noise_prior.value_and_grad(packed[:1])
+        prior, noise_gradient = self.noise_prior.value_and_grad(packed[:1])
         gradients, first = [noise_gradient], 1
         for block in self.kernel.parameters:
             value, gradient = block.prior.value_and_grad(packed[first : first + block.size])
-            total += value
+            prior += value
             gradients.append(gradient)
             first += block.size
-        return total, np.concatenate(gradients)
+        learned = np.trace(cotangent) if fit.noise is None else cotangent.diagonal()[np.isnan(fit.noise)].sum()
+        of_evidence = np.concatenate([[noise * learned], pullback(cotangent)])
+        return evidence + prior, np.concatenate(gradients) + of_evidence
 
     def _maximize(self, fit: TrainingData, starts: list[Array], log_noises: tuple[float, float]) -> tuple[Array, Info]:
         calls, at_starts = 0, dict[bytes, tuple[float, Array]]()
