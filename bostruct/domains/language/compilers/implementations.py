@@ -228,7 +228,12 @@ def siso_torch_layer(
         If an argument is invalid.
     """
     _check_callable("layer_fn", layer_fn)
-    return siso_torch_module(_module_name(layer_fn, name), FromValues(layer_fn), name_to_hyperp, layer=layer)
+    found = getattr(layer_fn, "__name__", None) if name is None else name
+    if not isinstance(found, str) or not found.isidentifier():
+        raise LanguageError(
+            f"name: expected a name for the module that {short_repr(layer_fn)} makes, got {short_repr(found)}"
+        )
+    return siso_torch_module(found, FromValues(layer_fn), name_to_hyperp, layer=layer)
 
 
 @dataclass(frozen=True)
@@ -319,12 +324,3 @@ def _check_callable(name: str, fn: T) -> T:
     if not callable(fn):
         raise LanguageError(f"{name}: expected a function, got {short_repr(fn)}")
     return fn
-
-
-def _module_name(fn: Callable[..., object], name: str | None) -> str:
-    found = getattr(fn, "__name__", None) if name is None else name
-    if not isinstance(found, str) or not found.isidentifier():
-        raise LanguageError(
-            f"name: expected a name for the module that {short_repr(fn)} makes, got {short_repr(found)}"
-        )
-    return found
