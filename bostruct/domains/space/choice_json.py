@@ -6,8 +6,6 @@ import math
 
 from bostruct.contracts import DomainError, Json, ParsedJson, Presented
 
-TESTED = "the values of a condition or a clause"
-
 
 def is_json_scalar(value: object) -> bool:
     """Return whether JSON stores a value unchanged: None, a bool, an int, a string or a finite float."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import DomainError, Json, ParsedJson, PredicateError, Presented
-from bostruct.domains.space.choice_json import TESTED, choice_to_json, choices_from_json
+from bostruct.domains.space.choice_json import choice_to_json, choices_from_json
 from bostruct.domains.space.expressions import evaluate_expression, parse_expression
 
 RELATIONS: dict[str, Callable[[Presented, Presented], bool]] = {
@@ -26,6 +26,7 @@ RELATIONS: dict[str, Callable[[Presented, Presented], bool]] = {
     ">=": operator.ge,
 }
 ORDERS = ("<", "<=", ">", ">=")
+TESTED = "the values of a condition or a clause"
 MAX_DEPTH = 100  # the most nested clauses, so that calling or writing a clause raises no RecursionError
 
 
