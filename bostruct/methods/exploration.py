@@ -133,20 +133,16 @@ class OperatorSelection(Exploration):
         values = history.values
         last = None if state is None else state["last"]
         is_better = state is not None and bool(np.min(values) < recall_best(state, values))
-        counts = self._update(START if state is None else state["counts"], last, is_better)
+        before: Counts = START if state is None else state["counts"]
+        counts = [[self.discount * count for count in own] for own in before]  # gains and failures
+        if last is not None:
+            counts[last][0 if is_better else 1] += 1.0
         pairs = zip(counts, PRIOR, strict=True)
         drawn = [rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in pairs]  # Thompson sampling
         x = mutate_best(domain, history, rng) if drawn[1] > drawn[0] else None
         memory = {"told": len(values), "last": int(x is not None), "counts": counts}
         why = "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
         return ExplorationStep(x, memory, why, "mutation")
-
-    def _update(self, counts: Counts, last: int | None, is_better: bool) -> Counts:
-        """Return gains and failures of the model and of mutations, including the result of the last suggestion."""
-        discounted = [[self.discount * count for count in own] for own in counts]
-        if last is not None:
-            discounted[last][0 if is_better else 1] += 1.0
-        return discounted
 
 
 def select_operators(domain: Domain) -> OperatorSelection | None:
