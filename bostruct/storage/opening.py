@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from bostruct.checks import has_posix, short_repr
+from bostruct.output_files import sync_folder
 from bostruct.storage.files import OpenFile, check_system, is_cut_off, is_open_here, recognition
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.reading import read_studies, read_study
@@ -120,7 +121,7 @@ def _keep_copy(path: Path, version: int) -> None:
         os.fchmod(descriptor, path.stat().st_mode & 0o777)
         os.fsync(descriptor)
         os.rename(name, _free_name(path.resolve(), version))
-        _sync_folder(path.resolve().parent)
+        sync_folder(path.resolve().parent)
     except BaseException:
         os.unlink(name)
         raise
@@ -134,14 +135,6 @@ def _free_name(path: Path, version: int) -> Path:
         number += 1
         kept = path.with_name(f"{path.name}.v{version}-{number}")
     return kept
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
