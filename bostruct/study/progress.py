@@ -63,19 +63,15 @@ def trial_bar(
 
 
 def _list_facts(study: Any, optimum: float | None) -> list[str]:
-    best = None if study.incumbent is None else study.incumbent.value
-    facts = [_describe_best(study, best)]
+    best, result = None if study.incumbent is None else study.incumbent.value, study.result
+    if result.goals.n_objectives > 1 and result.has_feasible:
+        facts = [f"{len(result.pareto_front)} on the front"]
+    else:
+        facts = ["best none yet" if best is None else f"best {best:.6g}"]
     if best is not None and optimum is not None:
         facts.append(f"regret {best - optimum:.4g}")
-    counts = {"failed": study.result.n_failed, "infeasible": study.result.n_infeasible}
+    counts = {"failed": result.n_failed, "infeasible": result.n_infeasible}
     return [*facts, *(f"{count} {status}" for status, count in counts.items() if count)]
-
-
-def _describe_best(study: Any, best: float | None) -> str:
-    result = study.result
-    if result.goals.n_objectives > 1 and result.has_feasible:
-        return f"{len(result.pareto_front)} on the front"
-    return "best none yet" if best is None else f"best {best:.6g}"
 
 
 def _set_text(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:
