@@ -235,15 +235,14 @@ class Curves:
     def read(self, trials: Iterable[Trial]) -> list[Curve]:
         """Return the reports of the completed trials with reports."""
         for trial in trials:
-            if trial.status == "completed" and trial.number not in self._known:
-                self._known[trial.number] = self._read_one(trial)
+            if trial.status != "completed" or trial.number in self._known:
+                continue
+            curve = None
+            if trial.unread is None and (reports := trial.info.get("reports")):
+                steps, values = zip(*reports, strict=True)
+                curve = Curve(np.array(steps, dtype=np.int64), self._sign * np.array(values, dtype=np.float64))
+            self._known[trial.number] = curve
         return [curve for _, curve in sorted(self._known.items()) if curve is not None]
-
-    def _read_one(self, trial: Trial) -> Curve | None:
-        if trial.unread is not None or not trial.info.get("reports"):
-            return None
-        steps, values = zip(*trial.info["reports"], strict=True)
-        return Curve(np.array(steps, dtype=np.int64), self._sign * np.array(values, dtype=np.float64))
 
 
 def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
