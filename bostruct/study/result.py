@@ -387,8 +387,8 @@ class Result:
             raise BostructError(f"{name}: the result has no model: it was pickled or made manually; use the study")
         return self.model
 
-    def _require_completed_trials(self) -> list[Trial]:
-        """Return the completed trials that were kept, in the order observed; raises BostructError if there are none."""
+    def _require_feasible_trials(self) -> list[Trial]:
+        """Return the feasible trials that were kept, in the order observed; raises BostructError if there are none."""
         completed = self.list_completed()
         if not completed and self.n_unread and not self.order:
             raise BostructError(f"no completed trial can be read in the study's space: {self._why_unread()}")
@@ -398,11 +398,6 @@ class Result:
             )
         if not completed:
             raise BostructError(f"no trial has completed: {self._tally()}")
-        return completed
-
-    def _require_feasible_trials(self) -> list[Trial]:
-        """Return the feasible trials; raises BostructError if there are none."""
-        completed = self._require_completed_trials()
         feasible = [trial for trial in completed if trial.is_feasible]
         if not feasible:
             raise BostructError(f"no trial satisfies all constraints: {self._describe_nearest(completed)}")
