@@ -402,7 +402,10 @@ class SpaceReader:
                 return _combine(parts, AllOf, neutral=True)
             return _combine(parts, AnyOf, neutral=False)
         if isinstance(given, forbidden.ForbiddenRelation):
-            return self._read_relation(given)
+            names = given.left.name, given.right.name
+            if any(self.active[name] is False for name in names):
+                return False
+            return self._if_active(names, self._compare(given))
         name = given.hyperparameter.name
         return self._if_active((name,), self._read_value_clause(name, given))
 
@@ -423,12 +426,6 @@ class SpaceReader:
             return ValueOf(name, IsIn(tuple(_exact(name, variable, value) for value in given.values)))
         relation = CLAUSE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
         return ValueOf(name, Compare(relation, _compared(name, variable, relation, given.value)))
-
-    def _read_relation(self, given: Forbidden) -> Clause | bool:
-        names = given.left.name, given.right.name
-        if any(self.active[name] is False for name in names):
-            return False
-        return self._if_active(names, self._compare(given))
 
     def _compare(self, given: Forbidden) -> Clause | bool:
         relation = VARIABLE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
