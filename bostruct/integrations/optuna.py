@@ -220,7 +220,14 @@ class BostructSampler(BaseSampler):
             return read_structure(domain, name, given[name])
         if self._domain is None:
             _ = trial.relative_params  # chooses the point unless it is chosen already
-        encoded = self._encode_point(trial.study, trial.number)
+        with self._lock:
+            if self._domain is not None:
+                self._find_point(trial.study, trial.number)
+            encoded = self._read(trial.study).find_chosen(trial.study, trial.number)
+        if encoded is None:
+            raise BostructError(
+                f"trial {trial.number} was started by another sampler: its structured values are unknown"
+            )
         if name not in encoded:
             raise ValueError(f"name: expected a parameter of the point of trial {trial.number}, got {name!r}")
         trial.set_user_attr(name, encoded[name])
@@ -294,15 +301,6 @@ class BostructSampler(BaseSampler):
                 self._suggest(study, number, self._domain)
             assert found.model is not None
             return found.model.domain.present(found.points[number])
-
-    def _encode_point(self, study: OptunaStudy, number: int) -> dict[str, Any]:
-        """Return the values of the point of a running trial as JSON."""
-        with self._lock:
-            if self._domain is not None:
-                self._find_point(study, number)
-            if (chosen := self._read(study).find_chosen(study, number)) is None:
-                raise BostructError(f"trial {number} was started by another sampler: its structured values are unknown")
-            return chosen
 
     def _find_domain(self, study: OptunaStudy, search_space: Mapping[str, BaseDistribution]) -> Domain | None:
         """Return the space of some parameters and the structured parameters; an equal space is reused."""
