@@ -476,7 +476,10 @@ def cost(
     if builders is not None and not isinstance(network, Architecture):
         raise ValueError(f"builders: expected None unless network is an Architecture, got {short_repr(builders)}")
     ghost = _meta_network(network, shape, classes or 0, builders).eval()
-    _check_channels(ghost, shape)
+    if isinstance(ghost, ArchitectureNetwork):
+        built = ghost.input_shape
+        if (len(shape), shape[0]) != (len(built), built[0]):
+            raise ValueError(f"input_shape: the network was built for examples of shape {built}, got {shape}")
     try:
         with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
             ghost(torch.empty(1, *shape))
@@ -495,12 +498,3 @@ def _meta_network(network: Any, shape: Shape, classes: int, builders: LayerBuild
         if isinstance(network, Program):
             return network.to_torch((1, *shape))
     raise TypeError(f"network: expected a torch.nn.Module, an Architecture or a Program, got {short_repr(network)}")
-
-
-def _check_channels(network: nn.Module, shape: Shape) -> None:
-    if isinstance(network, ArchitectureNetwork) and (len(shape), shape[0]) != (
-        len(network.input_shape),
-        network.input_shape[0],
-    ):
-        built = network.input_shape
-        raise ValueError(f"input_shape: the network was built for examples of shape {built}, got {shape}")
