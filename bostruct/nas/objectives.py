@@ -350,7 +350,11 @@ class Ensemble:
         for member in self.running:
             epochs = self.epochs[member]
             if len(epochs) == self._recipe.epochs or is_hopeless(epochs, self._recipe.patience):
-                self.outcomes[member] = self._member_result(member)
+                network = self._networks[member].network  # a separate network with the member's parameters
+                network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
+                network.eval()
+                seconds = self.seconds()
+                self.outcomes[member] = training_result(network, epochs, self._data, self._recipe, CPU, seconds)
 
     def end_all(self, failure: TrainingFailed) -> None:
         """End all running members with the same failure."""
@@ -393,13 +397,6 @@ class Ensemble:
 
     def _forward(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
         return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
-
-    def _member_result(self, member: int) -> Trained:
-        """Return the result of a member, a separate network with the current parameters of the member."""
-        network, epochs = self._networks[member].network, self.epochs[member]
-        network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
-        network.eval()
-        return training_result(network, epochs, self._data, self._recipe, CPU, self.seconds())
 
 
 class _DecisionOutputs(nn.Module):
