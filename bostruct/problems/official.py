@@ -122,7 +122,13 @@ def read_macro(file: str | Path) -> dict[str, np.ndarray]:
 
     Raises ValueError.
     """
-    stored = _json(file)
+    check_regular(f"file: {file}", file)
+    try:
+        stored: ParsedJson = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{_not_macro(file)}: {error}") from error
+    if not isinstance(stored, dict) or not stored:
+        raise ValueError(_not_macro(file))
     try:
         codes = np.array([[int(digit) for digit in code] for code in stored], dtype=np.uint8)
         accuracies = np.array([stored[code]["test_acc"] for code in stored], dtype=np.float64)
@@ -450,17 +456,6 @@ def _parse_edges(text: str) -> tuple[int, ...]:
     if unknown := [name for name in names if name not in NB201_OPERATIONS]:
         raise ValueError(f"expected operations of {', '.join(NB201_OPERATIONS)}; got {unknown[0]}")
     return tuple(map(NB201_OPERATIONS.index, names))
-
-
-def _json(file: str | Path) -> dict[str, ParsedJson]:
-    check_regular(f"file: {file}", file)
-    try:
-        stored = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{_not_macro(file)}: {error}") from error
-    if not isinstance(stored, dict) or not stored:
-        raise ValueError(_not_macro(file))
-    return stored
 
 
 def _not_macro(file: str | Path) -> str:
