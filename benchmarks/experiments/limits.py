@@ -14,7 +14,7 @@ from benchmarks.experiments.instances import Instance, Measured, from_problem
 from benchmarks.peers.measured import DEVICES, QUERIES, kernel_tuning
 from benchmarks.peers.tasks import Point, Value
 from bostruct import problems
-from bostruct.problems.knapsack import knapsack as max_value
+from bostruct.problems.subsets import knapsack as max_value
 
 ITEMS = 40  # items of the knapsack
 SAT_VARIABLES, SAT_CLAUSES, MOST_TRUE = 60, 300, 24

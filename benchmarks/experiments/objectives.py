@@ -12,8 +12,8 @@ from benchmarks.experiments.limits import read_cells
 from benchmarks.peers.orders import ALPHABET, ehrlich
 from benchmarks.peers.tasks import Point
 from benchmarks.peers.tasks import from_problem as task_of
-from bostruct.problems.knapsack import biknapsack
 from bostruct.problems.orders import ordering
+from bostruct.problems.subsets import biknapsack
 
 ITEMS = 30  # items of the knapsack
 RANKED = 12

@@ -9,7 +9,7 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.peers.tasks import Point, Task, Value, from_problem
-from bostruct.problems.coverage import max_coverage
+from bostruct.problems.subsets import max_coverage
 
 FEATURES, CHOSEN_FEATURES, FOLDS, NEIGHBORS = 40, 5, 3, 5
 NODES, CHOSEN_NODES = 60, 5

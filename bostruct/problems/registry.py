@@ -321,14 +321,14 @@ ENTRIES: dict[str, ProblemEntry] = {
         ARCHITECTURES,
     ),
     "knapsack": ProblemEntry(
-        "bostruct.problems.knapsack",
+        "bostruct.problems.subsets",
         "knapsack",
         "items of much value, their weight measured and limited",
         (_size("items", 40), SEED),
         GOALS,
     ),
     "biknapsack": ProblemEntry(
-        "bostruct.problems.knapsack",
+        "bostruct.problems.subsets",
         "biknapsack",
         "items of much value and little weight, two objectives",
         (_size("items", 30), SEED),
@@ -363,7 +363,7 @@ ENTRIES: dict[str, ProblemEntry] = {
         STRUCTURES,
     ),
     "coverage": ProblemEntry(
-        "bostruct.problems.coverage",
+        "bostruct.problems.subsets",
         "max_coverage",
         "few nodes of a graph that cover much of its weight",
         (_size("nodes", 60), ProblemParameter("chosen", "chosen", int, "5"), SEED),

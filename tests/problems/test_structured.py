@@ -13,11 +13,18 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import PointError
 from bostruct.problems.base import StructuredProblem, generated_points, read_variable
-from bostruct.problems.coverage import find_best_cover, max_coverage
-from bostruct.problems.knapsack import biknapsack, find_best_packing, item_space, knapsack, read_items
 from bostruct.problems.motifs import motifs
 from bostruct.problems.orders import find_best_order, find_shortest_tour, ordering, qap, tsp
 from bostruct.problems.registry import ENTRIES, GOALS, STRUCTURES
+from bostruct.problems.subsets import (
+    biknapsack,
+    find_best_cover,
+    find_best_packing,
+    item_space,
+    knapsack,
+    max_coverage,
+    read_items,
+)
 
 GENERATED = {name: entry for name, entry in ENTRIES.items() if all(parameter.default for parameter in entry.parameters)}
 SPECS = [name for name, entry in GENERATED.items() if entry.group in (GOALS, STRUCTURES)]
