@@ -247,7 +247,12 @@ class Exchanges:
         few places apart in the cyclic order of the items.
         """
         pairs = self._near_pairs if self._may_list_few(large_steps) else self._pairs(large_steps)
-        return self._apply(row, *self._sizes(row), self._cut(row, pairs) if pairs is not None else _all_pairs(row))
+        if pairs is not None:
+            pairs = self._cut(row, pairs)
+        else:  # each item of the subset with each other item
+            members, others = np.flatnonzero(row), np.flatnonzero(np.asarray(row) == 0)
+            pairs = np.column_stack([np.repeat(members, len(others)), np.tile(others, len(members))])
+        return self._apply(row, *self._sizes(row), pairs)
 
     def count(self, row: IntArray, large_steps: bool = False) -> int:
         """Return how many subsets `draw` draws from.
@@ -381,9 +386,3 @@ def cross_subsets(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Gen
     single = np.flatnonzero(first != second)
     child[rng.choice(single, size=size - int(child.sum()), replace=False)] = 1
     return child.tolist()
-
-
-def _all_pairs(row: IntArray) -> IntArray:
-    """Return each item of a subset with each other item (k, 2)."""
-    members, others = np.flatnonzero(row), np.flatnonzero(np.asarray(row) == 0)
-    return np.column_stack([np.repeat(members, len(others)), np.tile(others, len(members))])
