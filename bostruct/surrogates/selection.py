@@ -78,7 +78,8 @@ class SubsetSearch:
         """Return the best subset found.
 
         The search climbs from the last subset, and from the best two of other starts: the variables with the largest
-        single effects, and the subsets that elimination leaves. It then perturbs the best subset and climbs, twice.
+        single effects, and the subsets that elimination leaves. Twice, it then drops one to three variables of the best
+        subset, adds two at random, and climbs.
 
         last: positions of the variables of the last subset, if any.
         """
@@ -87,7 +88,11 @@ class SubsetSearch:
         starts = sorted(starts, key=lambda one: -one.score)[:CLIMBS] + ([self.make(last)] if len(last) else [])
         best = max(map(self.climb, starts), key=lambda one: one.score)
         for _ in range(PERTURBATIONS):
-            start = self.make(self._perturb(best.variables, rng), find_neighbors(best.setting))
+            n_dropped = min(len(best.variables), int(rng.integers(1, 4)))
+            dropped = rng.choice(best.variables, n_dropped, replace=False)
+            added = rng.choice(len(self.apart), 2, replace=False)
+            perturbed = ({*best.variables} - {*dropped.tolist()}) | {*added.tolist()}
+            start = self.make(perturbed, find_neighbors(best.setting))
             best = max(best, self.climb(start), key=lambda one: one.score)
         return best
 
@@ -185,11 +190,6 @@ class SubsetSearch:
             if len(kept) <= MOST_LEFT:
                 found.append(subset)
         return found
-
-    def _perturb(self, variables: list[int], rng: np.random.Generator) -> set[int]:
-        """Drop one to three of the variables, and add two at random."""
-        dropped = rng.choice(variables, min(len(variables), int(rng.integers(1, 4))), replace=False)
-        return ({*variables} - {*dropped.tolist()}) | {*rng.choice(len(self.apart), 2, replace=False).tolist()}
 
 
 def compute_product(mean: Array, scale: float) -> Array:
