@@ -338,13 +338,10 @@ def change_features(shape: SequenceShape, before: IntArray, after: IntArray) -> 
     numbers, signs = np.hstack([lost, won]), np.repeat([-1.0, 1.0], lost.shape[1])
     growth = _count_numbers(numbers, shape.n_features)
     growth.data[:] = np.broadcast_to(signs, numbers.shape)[numbers >= 0]
-    return ChangedFeatures(growth, square_pairs(shape, after) - _square_repeated(shape, before))
-
-
-def _square_repeated(shape: SequenceShape, xs: IntArray) -> Array:
-    """Return `square_pairs` of rows that mostly equal the row before them, as in changes of one base."""
-    is_new = np.concatenate([[True], (xs[1:] != xs[:-1]).any(axis=1)])[: len(xs)]
-    return square_pairs(shape, xs[is_new])[:, np.cumsum(is_new) - 1]
+    # as in changes of one base, most rows before equal the row above them, and are squared once
+    is_new = np.concatenate([[True], (before[1:] != before[:-1]).any(axis=1)])[: len(before)]
+    squares = square_pairs(shape, before[is_new])[:, np.cumsum(is_new) - 1]
+    return ChangedFeatures(growth, square_pairs(shape, after) - squares)
 
 
 def _count_numbers(numbers: IntArray, n_columns: int) -> scipy.sparse.csr_array:
