@@ -121,12 +121,13 @@ def _keep_copy(path: Path, version: int) -> None:
         os.fchmod(descriptor, path.stat().st_mode & 0o777)
         os.fsync(descriptor)
         os.rename(name, _free_name(path.resolve(), version))
-        sync_folder(path.resolve().parent)
     except BaseException:
         os.unlink(name)
         raise
     finally:
         os.close(descriptor)
+    with suppress(OSError):  # some file systems cannot sync a folder
+        sync_folder(path.resolve().parent)
 
 
 def _free_name(path: Path, version: int) -> Path:

@@ -132,7 +132,7 @@ def test_a_file_of_an_older_version_is_brought_forward_and_kept(tmp_path: Path, 
     with bo.Study.load(file, read_only=True) as study:
         assert (len(study.trials), study.direction) == (12, direction)
     assert os.listdir(tmp_path) == ["runs.db"]
-    bo.Study.load(file).close()
+    open_study(file).close()
     assert sorted(os.listdir(tmp_path)) == ["runs.db", f"runs.db.v{version}"]
     kept = SqliteStorage(tmp_path / f"runs.db.v{version}").read("mine")
     assert SqliteStorage(file).read("mine") == before == kept
@@ -144,6 +144,15 @@ def test_no_file_that_is_there_is_overwritten(file: Path) -> None:
     open_study(file).close()
     assert sorted(os.listdir(file.parent)) == ["runs.db", "runs.db.v1", "runs.db.v1-2"]
     assert file.with_name("runs.db.v1").read_text() == "important"
+
+
+def test_a_file_system_that_cannot_sync_folders_migrates(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise OSError("Invalid argument")
+
+    monkeypatch.setattr(opening, "sync_folder", refuse)
+    bo.Study.load(file).close()
+    assert sorted(os.listdir(file.parent)) == ["runs.db", "runs.db.v1"]
 
 
 def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
