@@ -132,7 +132,7 @@ def test_a_file_of_an_older_version_is_brought_forward_and_kept(tmp_path: Path, 
     with bo.Study.load(file, read_only=True) as study:
         assert (len(study.trials), study.direction) == (12, direction)
     assert os.listdir(tmp_path) == ["runs.db"]
-    open_study(file).close()
+    bo.Study.load(file).close()
     assert sorted(os.listdir(tmp_path)) == ["runs.db", f"runs.db.v{version}"]
     kept = SqliteStorage(tmp_path / f"runs.db.v{version}").read("mine")
     assert SqliteStorage(file).read("mine") == before == kept
