@@ -121,7 +121,8 @@ def _name_others(runs: Mapping[Run, Found]) -> str:
     searches = {run.search for run, found in runs.items() if "missing" not in found} - {OURS}
     own = ["other methods of this package"] if searches - PEER_NAMES.keys() else []
     *first, last = [*own, *dict.fromkeys(peer for name, peer in PEER_NAMES.items() if name in searches)] or [""]
-    return f"`auto` compared with {', '.join(first)}{' and ' * bool(first)}{last}." if last else "`auto` alone."
+    sentence = f"`auto` compared with {', '.join(first)}{' and ' * bool(first)}{last}." if last else "`auto` alone."
+    return textwrap.fill(sentence, 120)
 
 
 def describe_difference(difference: Difference | None) -> str:
