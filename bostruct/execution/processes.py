@@ -6,6 +6,7 @@ Objectives are pickled by cloudpickle, to support lambdas and functions of a scr
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import pickle
@@ -78,7 +79,8 @@ class ProcessPool(Pool):
         self.slots = workers
         self._timeout = timeout
         self._load_timeout = load_timeout
-        self._objective = share_bytes(pickle_for_worker("objective", objective))
+        arguments = json.dumps([str(one) for one in sys.argv]).encode()  # in one line
+        self._objective = share_bytes(arguments + b"\n" + pickle_for_worker("objective", objective))
         self._idle: list[WorkerProcess] = []
         self._busy: dict[Connection, WorkerProcess] = {}
         self._waiting: list[WaitingTrial] = []
@@ -260,7 +262,7 @@ class WorkerLost(Exception):
 class WorkerProcess:
     """One worker process and our end of its socket.
 
-    objective: file with the pickled objective, as `share_bytes` returns it.
+    objective: file with `sys.argv` as a line of JSON and the pickled objective, as `share_bytes` returns it.
     attempt: number of processes started for the same trial, from 1, including this one.
     slot: number of the process in its pool, from 0; the value of the environment variable `WORKER_NUMBER`.
 

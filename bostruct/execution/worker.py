@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import mmap
 import os
 import pickle
@@ -24,7 +25,7 @@ _sending = threading.Lock()  # threads of an objective may set attributes concur
 
 
 def main() -> None:
-    """Serve a socket until it closes; the arguments are descriptors: of the socket, and of the pickled objective.
+    """Serve a socket until it closes; the arguments are descriptors: of the socket, and of the file of the objective.
 
     It sends "ready" or an error, then the number of each trial with its attributes as they are set, and its evaluation.
     """
@@ -60,9 +61,12 @@ def _send_attributes(connection: Connection, number: int, attributes: dict[str, 
 
 
 def _load(descriptor: int) -> Callable[[Any], Any]:
+    """Load the objective, after `sys.argv` of the study, which the objective's module may read."""
     os.set_inheritable(descriptor, False)
     with open(descriptor, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as packed:
-        return pickle.loads(packed)
+        sys.argv[:] = json.loads(packed.readline())
+        with memoryview(packed)[packed.tell() :] as pickled:
+            return pickle.loads(pickled)
 
 
 def _take_stdin() -> int:

@@ -123,7 +123,7 @@ def _leave_a_child() -> None:
 
 
 def _answer_for_another() -> None:
-    Connection(os.dup(int(sys.argv[1]))).send((77, Evaluation(Outcome((-1.0,)))))
+    Connection(os.dup(int(sys.orig_argv[3]))).send((77, Evaluation(Outcome((-1.0,)))))
 
 
 NAMELESS = getattr(signal, "SIGRTMIN", 0) + 2
@@ -151,7 +151,7 @@ def test_what_an_objective_does_to_its_worker_costs_its_trial_at_most(act: Calla
 def test_a_worker_that_died_is_not_waited_for_because_of_its_socket(tmp_path: Path) -> None:
     def leave() -> None:
         command = [sys.executable, "-c", "import time; time.sleep(200)"]
-        sleeper = subprocess.Popen(command, pass_fds=[int(sys.argv[1])], start_new_session=True)
+        sleeper = subprocess.Popen(command, pass_fds=[int(sys.orig_argv[3])], start_new_session=True)
         (tmp_path / "pid").write_text(str(sleeper.pid))
         os._exit(3)
 

@@ -55,7 +55,7 @@ def _die() -> None:
 
 
 def _write_junk() -> None:
-    os.write(int(sys.argv[1]), b"loading the data\n")
+    os.write(int(sys.orig_argv[3]), b"loading the data\n")
     time.sleep(200)
 
 

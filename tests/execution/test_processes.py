@@ -40,6 +40,13 @@ def _end_of_stream() -> None:
     raise EOFError("nothing more")
 
 
+def test_an_objective_in_a_worker_has_the_arguments_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["am.py", "0.05", "\udcff\n"])
+    study = bo.Study(SPACE, method="random", seed=0)
+    result = study.optimize(lambda _: {"value": 1.0, "attributes": {"argv": ascii(sys.argv)}}, 2, workers=2)
+    assert {one.attributes["argv"] for one in result.trials} == {ascii(sys.argv)}
+
+
 @pytest.mark.parametrize(
     ("call", "reason"),
     [

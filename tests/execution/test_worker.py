@@ -33,7 +33,7 @@ class Served:
 
     def load(self, objective: Any) -> Any:
         packed = objective if isinstance(objective, bytes) else cloudpickle.dumps(objective)
-        with self.theirs, share_bytes(packed) as file:
+        with self.theirs, share_bytes(b"[]\n" + packed) as file:
             descriptors = [self.theirs.fileno(), file.fileno()]
             self.process = subprocess.Popen(
                 [sys.executable, "-c", f"from {worker.__name__} import main; main()", *map(str, descriptors)],
@@ -115,10 +115,12 @@ def test_it_says_when_the_objective_ended(served: Served) -> None:
 
 
 def test_it_shields_the_objective_from_interrupts_and_from_the_pipe_of_the_study(served: Served) -> None:
+    descriptor = served.theirs.fileno()
+
     def objective(_: Any) -> float:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         assert sys.stdin.read() == ""
-        assert not os.get_inheritable(int(sys.argv[1]))
+        assert not os.get_inheritable(descriptor)
         return 1.0
 
     assert served.load(objective) == "ready"
