@@ -291,20 +291,21 @@ def _is_masked(value: object) -> bool:
     return numpy is not None and isinstance(value, numpy.ma.MaskedArray) and bool(numpy.ma.getmaskarray(value).any())
 
 
-def outcome_of(value: object) -> Outcome:
+def outcome_of(value: object, verb: str = "objective returned") -> Outcome:
     """Return the outcome of an objective that returned a value; NaN and infinities become failures.
 
     value: a number for `as_number`; a tuple of two or more numbers, one for each objective; a dict with the key
         ``value`` or ``repeats``, and any of ``constraints``, ``sd``, ``cost`` and ``attributes``; or an `Outcome`.
+    verb: start of the reason if a number is not finite.
 
     Raises TypeError, and ValueError for an inconsistent outcome.
     """
     if type(value) is float and math.isfinite(value):  # almost always
         return Outcome.of_value(value)
     if isinstance(value, Mapping):
-        return _read_parts(value)
+        return _read_parts(value, verb)
     if not isinstance(value, Outcome):
-        return _make_outcome(value)
+        return _make_outcome(value, verb=verb)
     if value.repeats and len(value.values) == 1:
         mean, largest = _mean(value.repeats), max(map(abs, value.repeats))
         if not math.isclose(value.values[0], mean, rel_tol=0.0, abs_tol=MEAN_ROUNDING * largest):
@@ -332,8 +333,10 @@ def parse_outcome(
 
     Raises TypeError or ValueError, with the name of the argument.
     """
+    if value is None and failed is None and infeasible is None and repeats is None:
+        raise TypeError("value: expected a number, or failed= or infeasible= with a reason, got None")
     if failed is None and infeasible is None and sd is None and repeats is None and constraints is None:
-        return outcome_of(value)
+        return outcome_of(value, verb="observed")
     parts = {"sd": sd, "repeats": repeats, "constraints": constraints}
     others = [name for name, part in parts.items() if part is not None]
     reasons = {"failed": failed, "infeasible": infeasible}
@@ -349,10 +352,10 @@ def parse_outcome(
         return Outcome(failed=failed, infeasible=infeasible)
     if isinstance(value, Outcome | Mapping):
         raise ValueError(f"{others[0]}: expected None with a value that has all parts, got {_show(parts[others[0]])}")
-    return _make_outcome(value, repeats, constraints, sd)
+    return _make_outcome(value, repeats, constraints, sd, verb="observed")
 
 
-def _read_parts(given: Mapping[object, object]) -> Outcome:
+def _read_parts(given: Mapping[object, object], verb: str) -> Outcome:
     """Return the outcome from a dict."""
     known = ("value", "repeats", "constraints", "sd", "cost", "attributes")
     if not given or not given.keys() <= set(known):
@@ -360,18 +363,23 @@ def _read_parts(given: Mapping[object, object]) -> Outcome:
     value, repeats, constraints, sd, cost, attributes = (given.get(name) for name in known)
     if isinstance(value, Outcome | Mapping):
         raise TypeError(f"value: expected a number, got {_show(value)}")
-    outcome = _make_outcome(value, repeats, constraints, sd, cost)
+    outcome = _make_outcome(value, repeats, constraints, sd, cost, verb)
     return outcome if attributes is None else replace(outcome, attributes=attributes)
 
 
 def _make_outcome(
-    value: object, repeats: object = None, constraints: object = None, sd: object = None, cost: object = None
+    value: object,
+    repeats: object = None,
+    constraints: object = None,
+    sd: object = None,
+    cost: object = None,
+    verb: str = "objective returned",
 ) -> Outcome:
     """Return the outcome from the arguments of a user; a number that is not finite makes it a failure."""
     measured = _read_constraints(constraints)
     several = _read_repeats(repeats)
     if several and value is not None:
-        raise ValueError("repeats: expected instead of a value, which is their mean, got both")
+        raise ValueError("repeats: expected None with a value; without one, the mean of the repeats is the value")
     if several and all(map(math.isfinite, several)):
         values: tuple[float, ...] = (_mean(several),)
     else:
@@ -380,9 +388,9 @@ def _make_outcome(
     if not all(map(math.isfinite, values)):
         shown = values[0] if len(values) == 1 else values
         why = _explain_infinity(value, values)
-        return Outcome(failed=f"objective returned {'repeats ' if several else ''}{shown}{why}")
+        return Outcome(failed=f"{verb} {'repeats ' if several else ''}{shown}{why}")
     for name in (name for name, number in measured.items() if not math.isfinite(number)):
-        return Outcome(failed=f"objective returned {measured[name]} for the constraint {name!r}")
+        return Outcome(failed=f"{verb} {measured[name]} for the constraint {name!r}")
     return Outcome(values, constraints=measured, sd=noise, repeats=several, cost=price)
 
 
@@ -403,14 +411,16 @@ def _mean(numbers: Sequence[float]) -> float:
 def _parse_values(value: object) -> tuple[float, ...]:
     size = getattr(value, "size", 1)  # an integer of arrays, but a method of tensors, which `as_number` reads
     if isinstance(value, list) or (isinstance(size, int) and size != 1):
+        fix = "the number itself" if isinstance(value, list) and len(value) == 1 else "tuple(...)"
         raise TypeError(
-            f"value: expected a number, or a tuple of numbers for several objectives, got {_show(value)}; "
-            "pass tuple(...)"
+            f"value: expected a number, or a tuple of numbers for several objectives, got {_show(value)}; pass {fix}"
         )
     if not isinstance(value, tuple):
         return (as_number("value", value),)
     if len(value) < 2:
-        raise TypeError(f"value: expected a number, or a tuple of two or more, got {_show(value)}")
+        raise TypeError(
+            f"value: expected a number, or a tuple of two or more, got {_show(value)}; pass the number itself"
+        )
     return tuple(as_number(f"value[{position}]", one) for position, one in enumerate(value))
 
 

@@ -140,10 +140,19 @@ def test_other_directions_are_those_of_the_study(search, directions):
 
 def test_what_is_no_list_of_directions_is_refused_in_the_words_of_a_study():
     for search in (minimize, maximize):
-        with pytest.raises(TypeError, match="directions: expected a list with one for each objective"):
+        with pytest.raises(TypeError, match="directions: expected a list with 'minimize' or 'maximize' for each"):
             search(value, SPACE, 0, directions="minimize")  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="Did you mean 'maximize'"):
             search(value, SPACE, 0, directions=["maximise"])  # type: ignore[arg-type]
+
+
+def test_what_is_no_objective_is_refused_by_name():
+    with pytest.raises(
+        TypeError, match=r"^objective: expected a function of a point, got .*minimize\(objective, space\)$"
+    ):
+        minimize(SPACE, value, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^objective: expected a function of a point, got 2\.5$"):
+        maximize(2.5, SPACE, 3)  # type: ignore[arg-type,type-var]
 
 
 class Frozen(Exception):

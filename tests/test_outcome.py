@@ -175,6 +175,9 @@ def test_what_float_takes_is_refused_with_how_to_make_a_number_of_it(value):
 def test_a_list_of_objectives_is_refused_with_how_to_make_a_tuple_of_it():
     with pytest.raises(TypeError, match=r"for several objectives, got \[1, 2\] \(list\); pass tuple\(\.\.\.\)$"):
         outcome_of([1, 2])
+    for one in ([1.0], (1.0,)):
+        with pytest.raises(TypeError, match=r"got .1\.0,?. \(\w+\); pass the number itself$"):
+            outcome_of(one)
 
 
 @given(st.text(), st.text(), st.integers(0, 30_000))

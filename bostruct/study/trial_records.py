@@ -110,9 +110,11 @@ class TrialRecords:
 
     def number(self, trial: Trial | int) -> int:
         """Return the number of a trial; raise ValueError for a trial of another study, TypeError for another object."""
-        if isinstance(trial, Mapping):
-            raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}; add takes a point")
-        number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
+        try:
+            number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
+        except TypeError:
+            hint = "; add takes a point" if isinstance(trial, Mapping) else ""
+            raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}{hint}") from None
         if not 0 <= number < len(self):
             numbers = f"0 to {len(self) - 1}" if len(self) else "none so far"
             raise ValueError(f"trial: expected a trial of the study, {numbers}; got number {number}")

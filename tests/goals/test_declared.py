@@ -41,7 +41,7 @@ def test_goals_survive_json_and_orient_values() -> None:
     [
         ({"direction": "down"}, ValueError, r"^direction: expected one of minimize, maximize"),
         ({"directions": ["minimize", "up"]}, ValueError, r"^directions\[1\]: expected one of"),
-        ({"directions": "maximize"}, TypeError, r"^directions: expected a list.* pass direction='maximize'$"),
+        ({"directions": "maximize"}, TypeError, r"^directions: expected a list.* Study takes direction='maximize'$"),
         ({"directions": []}, TypeError, r"^directions: expected a list"),
         ({"direction": "maximize", "directions": ["minimize"]}, ValueError, r"^direction: expected none with"),
         ({"constraints": [("w", "<=", 1)]}, TypeError, r"^constraints: expected limits by name"),
@@ -71,7 +71,7 @@ def test_goals_that_make_no_sense_are_refused_by_name(given, error, message):
         (Goals(), [1.0, 2.0], TypeError, r"or a tuple of numbers for several objectives, got \[1.0, 2.0\]"),
         (Goals(), {"value": 1.0, "constraints": {"w": 1.0}}, ValueError, r"got 'w', on which .* it has none"),
         (Goals(), {"valeu": 1.0}, TypeError, r"or a dict with the keys value, repeats"),
-        (Goals(), {"value": 1.0, "repeats": [1.0]}, ValueError, r"repeats: expected instead of a value"),
+        (Goals(), {"value": 1.0, "repeats": [1.0]}, ValueError, r"repeats: expected None with a value"),
     ],
 )
 def test_what_is_told_has_what_the_goals_ask_for(goals: Goals, told: Any, error: type[Exception], message: str) -> None:
@@ -87,9 +87,9 @@ def test_what_is_told_has_what_the_goals_ask_for(goals: Goals, told: Any, error:
 def test_values_and_constraints_that_are_not_finite_are_failures() -> None:
     study = bo.Study(SPACE, method="random", seed=0, directions=["minimize", "maximize"], constraints={"w": ("<=", 1)})
     first = study.tell(study.ask(), (1.0, float("nan")), constraints={"w": 0.0})
-    assert (first.status, first.reason) == ("failed", "objective returned (1.0, nan)")
+    assert (first.status, first.reason) == ("failed", "observed (1.0, nan)")
     second = study.tell(study.ask(), (1.0, 2.0), constraints={"w": float("inf")})
-    assert (second.status, second.reason) == ("failed", "objective returned inf for the constraint 'w'")
+    assert (second.status, second.reason) == ("failed", "observed inf for the constraint 'w'")
 
 
 def test_a_violation_is_none_that_models_could_not_square() -> None:

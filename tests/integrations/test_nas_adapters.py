@@ -255,7 +255,7 @@ class TestPyGlove:
         spec = pg.dna_spec(pg.Dict(x=pg.oneof([1, 2, 3])))
         generator = made.Bostruct()
         generator.setup(spec)
-        with pytest.raises(TypeError, match="trial: expected an integer"):
+        with pytest.raises(TypeError, match="trial: expected a Trial or its number"):
             generator.recover([(pg.DNA([0], spec=spec), 1.0)])
 
     def test_a_custom_decision_is_refused(self, made):

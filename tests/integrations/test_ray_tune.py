@@ -74,7 +74,7 @@ def test_failures_are_learned_from():
     assert [t.reason for t in search.study.trials] == [
         "its trial in Ray Tune ended in an error",
         "its trial in Ray Tune reported no loss",
-        "objective returned nan",
+        "observed nan",
     ]
 
 

@@ -164,6 +164,12 @@ def test_what_is_no_number_is_refused_and_the_trial_stays_running(told):
     trial = s.ask()
     with pytest.raises(TypeError, match="value: expected"):
         s.tell(trial, told)
+    with pytest.raises(
+        TypeError, match=r"^value: expected a number, or failed= or infeasible= with a reason, got None$"
+    ):
+        s.tell(trial)
+    with pytest.raises(TypeError, match=r"^trial: expected a Trial or its number, got 1\.0$"):
+        s.tell(1.0, trial)
     assert s.trials[0].status == "running"
     assert s.tell(trial, 1.0).value == 1.0
 
@@ -173,7 +179,7 @@ def test_values_that_are_not_finite_fail_the_trial(told):
     s = study()
     trial = s.tell(s.ask(), told)
     read = "inf: a number too large for a float" if isinstance(told, int) else float(told)
-    assert (trial.status, trial.value, trial.reason) == ("failed", None, f"objective returned {read}")
+    assert (trial.status, trial.value, trial.reason) == ("failed", None, f"observed {read}")
 
 
 def test_only_running_trials_can_be_told():
