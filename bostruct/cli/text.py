@@ -86,7 +86,9 @@ def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Ro
     facts: at least the facts of `describe_findings`.
     with_points: whether to include the best point, or each point of the Pareto front.
     """
-    rows: Rows = []
+    from bostruct.study.history import describe_failures
+
+    rows: Rows = [("failures", reasons)] if (reasons := describe_failures(result.trials)) else []
     if facts["feasible"] is not None and result.n_completed:
         rows.append(("feasible", f"{facts['feasible']} of {result.n_completed} completed trials"))
     several = result.goals.n_objectives > 1

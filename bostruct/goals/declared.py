@@ -252,7 +252,7 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     if direction != "minimize":
         raise ValueError("direction: expected none with directions, which has one for each objective")
     if isinstance(directions, str) or not isinstance(directions, Sequence) or not directions:
-        hint = f"; for one objective, Study takes direction={directions!r}" if directions in DIRECTIONS else ""
+        hint = f"; for one objective, Study takes direction={directions!r}" if directions in list(DIRECTIONS) else ""
         raise TypeError(
             "directions: expected a list with 'minimize' or 'maximize' for each of several objectives, got "
             f"{short_repr(directions)}{hint}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Info, Point, Presented
-from bostruct.display import html_table
+from bostruct.display import html_table, pluralize
 from bostruct.goals.declared import Goals
 from bostruct.goals.pareto import LARGEST, constrained_rank
 from bostruct.outcome import Outcome
@@ -185,6 +187,24 @@ def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:
 def tell_stop(trial: Trial) -> str:
     """Describe at which step a stopping rule ended the trial; "" if none did."""
     return "" if trial.stopped_at is None else f", which was stopped at step {trial.stopped_at}"
+
+
+def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
+    """Count the reasons why trials have no value, each by its first line."""
+    return Counter(first_line(trial.reason) for trial in trials if trial.reason)
+
+
+def first_line(text: str) -> str:
+    """Return the first nonempty line of a text; an empty text if all lines are empty."""
+    return (text.strip().splitlines() or [""])[0]
+
+
+def describe_failures(trials: Sequence[Trial]) -> str:
+    """Return the most frequent reasons of failed trials in one line, each with its count; "" if none failed."""
+    counts = count_reasons([trial for trial in trials if trial.status == "failed"])
+    shown = [f"{shorten(reason, 100, placeholder='…')} ({n:,})" for reason, n in counts.most_common(3)]
+    more = [f"and {pluralize(len(counts) - 3, 'other reason')}"] if len(counts) > 3 else []
+    return "; ".join([*shown, *more])
 
 
 @dataclass(frozen=True, eq=False)

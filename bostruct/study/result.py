@@ -23,7 +23,7 @@ from bostruct.goals.pareto import default_reference, exclusive_volume, extend_fr
 from bostruct.output_files import format_csv, write_output
 from bostruct.storage.reading import pause_collector
 from bostruct.study.frames import ATTRIBUTE, LIMIT, find_inexact, list_value_names, write_attribute
-from bostruct.study.history import CANCELED, NO_DATA, Trial, show_points, tell_stop
+from bostruct.study.history import CANCELED, NO_DATA, Trial, describe_failures, show_points, tell_stop
 from bostruct.study.predictions import (
     Fit,
     Lazy,
@@ -618,6 +618,7 @@ class Result:
         return [
             *lines,
             ("trials", counts),
+            *([("failures", reasons)] if (reasons := describe_failures(self.trials)) else []),
             ("time", seconds),
             ("method", method),
             *([("stopped", self.stopped_because)] if self.stopped_because else []),

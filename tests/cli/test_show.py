@@ -156,7 +156,9 @@ def test_every_status_is_counted(tmp_path):
         facts = as_json("show", tmp_path / "r.db")
     assert {status: facts[status] for status in STATUSES} == dict.fromkeys(STATUSES, 1) | {"waiting": 0}
     assert facts["trials"] == 4
-    assert "4: 1 completed, 1 failed, 1 infeasible, 1 waiting" in call("show", tmp_path / "r.db").stdout
+    shown = call("show", tmp_path / "r.db").stdout
+    assert "4: 1 completed, 1 failed, 1 infeasible, 1 waiting" in shown
+    assert re.search(r"^failures  +\S.* \(1\)$", shown, re.M)
 
 
 def test_trials_that_were_given_back_wait_and_do_not_run(tmp_path):

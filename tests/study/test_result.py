@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import pickle
+import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,15 @@ def test_the_summary_says_what_matters(result):
     ):
         assert part in text
     assert "<th>best value</th>" in result._repr_html_()
+
+
+def test_the_summary_counts_the_first_lines_of_reasons():
+    study = bo.Study({"a": range(9)}, method="random", seed=0)
+    for reason in ("no", "no\nyes", "long " * 99, "b", "c", "d"):
+        study.tell(study.ask(), failed=reason)
+    (line,) = [text for name, text in study.result._summary() if name == "failures"]
+    assert re.fullmatch(r"no \(2\); (long )+long… \(1\); b \(1\); and 2 other reasons", line)
+    assert len(line) < 200
 
 
 def test_the_table_holds_every_trial(result, tmp_path):

@@ -231,7 +231,9 @@ def test_failed_and_infeasible_trials_are_told_apart_and_never_repeated():
         assert trial.status == wanted
     assert {t.reason for t in result.trials} == {None, "b is forbidden", "RuntimeError: x explodes"}
     assert (result.n_failed, result.n_infeasible) == (4, 12)
-    assert "8 completed, 4 failed, 12 infeasible, 0 running" in repr(result)
+    assert "8 completed, 4 failed, 12 infeasible, 0 running\nfailures     RuntimeError: x explodes (4)\n" in repr(
+        result
+    )
     assert result.n_completed == 8
 
 

@@ -11,7 +11,7 @@ from bostruct.analysis.pictures import write_ordinal
 from bostruct.analysis.report.facts import Run
 from bostruct.contracts import Domain
 from bostruct.display import Html, element, pluralize
-from bostruct.study.history import Trial, tell_stop
+from bostruct.study.history import count_reasons, tell_stop
 from bostruct.study.records import GIVE_SPACE
 
 STATUSES = ("completed", "failed", "infeasible", "running", "waiting")
@@ -121,16 +121,6 @@ def _tell_trials(run: Run) -> Iterator[object]:
         yield element("span", f"The most frequent reason for no value, in {pluralize(n, 'trial')}: ", quoted, ".")
     if result.n_unread:
         yield f"{pluralize(result.n_unread, 'trial')} cannot be read in the current space of the study."
-
-
-def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
-    """Count the reasons why trials have no value, each by its first line."""
-    return Counter(first_line(trial.reason) for trial in trials if trial.reason)
-
-
-def first_line(text: str) -> str:
-    """Return the first nonempty line of a text; an empty text if all lines are empty."""
-    return (text.strip().splitlines() or [""])[0]
 
 
 def cut_end(text: str, limit: int) -> str:

@@ -11,11 +11,11 @@ import numpy as np
 
 from bostruct import __version__
 from bostruct.analysis.report.facts import Run, write_point
-from bostruct.analysis.report.story import count_reasons, cut_end, first_line, format_seconds, format_time
+from bostruct.analysis.report.story import cut_end, format_seconds, format_time
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Domain
 from bostruct.display import Html, element, in_full, pluralize, printable
-from bostruct.study.history import Trial
+from bostruct.study.history import Trial, count_reasons, first_line
 from bostruct.surrogates.fanova import Importances
 
 MOST_COLUMNS = 60

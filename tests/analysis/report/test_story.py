@@ -7,8 +7,9 @@ import re
 import pytest
 
 from bostruct.analysis.report.facts import read_run
-from bostruct.analysis.report.story import cut_end, first_line, format_seconds, format_time, tell_story
+from bostruct.analysis.report.story import cut_end, format_seconds, format_time, tell_story
 from bostruct.analysis.report.tables import tabulate_best, tabulate_limits, tabulate_model, tabulate_trials
+from bostruct.study.history import first_line
 from tests.analysis.report.runs import make_hostile, make_plain
 
 
