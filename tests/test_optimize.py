@@ -220,7 +220,7 @@ def test_what_ends_a_run_carries_its_result_and_says_so_in_one_line(call, kind, 
     if is_stored:
         assert f"is safe in {tmp_path / 'runs.db'}, with {finished} trials finished" in note
     else:
-        assert note.startswith(f"{finished} trials finished: error.result has them")
+        assert note.startswith(f"{finished} trials finished. The result so far is error.result")
 
 
 def test_an_error_that_refuses_a_result_or_has_its_own_stays_the_one_that_is_seen():
@@ -230,7 +230,7 @@ def test_an_error_that_refuses_a_result_or_has_its_own_stays_the_one_that_is_see
         assert caught.value is error
     assert error.result == "of its own"
     assert error.bostruct_result.n_completed == 4
-    assert error.__notes__[0].startswith("5 trials finished: error.bostruct_result has them")
+    assert error.__notes__[0].startswith("5 trials finished. The result so far is error.bostruct_result")
 
 
 def test_the_result_of_a_nested_call_makes_way_for_that_of_the_outer_one():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from textwrap import shorten
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -202,7 +201,7 @@ def first_line(text: str) -> str:
 def describe_failures(trials: Sequence[Trial]) -> str:
     """Return the most frequent reasons of failed trials in one line, each with its count; "" if none failed."""
     counts = count_reasons([trial for trial in trials if trial.status == "failed"])
-    shown = [f"{shorten(reason, 100, placeholder='…')} ({n:,})" for reason, n in counts.most_common(3)]
+    shown = [f"{reason if len(reason) <= 100 else reason[:99] + '…'} ({n:,})" for reason, n in counts.most_common(3)]
     more = [f"and {pluralize(len(counts) - 3, 'other reason')}"] if len(counts) > 3 else []
     return "; ".join([*shown, *more])
 

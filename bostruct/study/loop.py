@@ -454,9 +454,10 @@ class FailureWatch:
         if not self._any_completed:
             kinds = ", ".join(f"{kind} ({times})" for kind, times in self._kinds.most_common(5))
             raise ObjectiveError(
-                f"{pluralize(n, 'trial')} of this run failed, and none of the study has completed: {kinds}. They stay "
-                "failed. Fix the objective, and repeat the same call. If points are at fault, raise bo.Infeasible or "
-                f"return bostruct.outcome.Outcome(failed=...), which does not count; {CONTINUE_HINT}.\n"
+                f"{pluralize(n, 'trial')} of this run failed, and no trial of the study has completed. Reasons: "
+                f"{kinds}. The trials stay failed. Fix the objective, and repeat the same call. If points are at "
+                "fault, raise bo.Infeasible or return bostruct.outcome.Outcome(failed=...), which does not count; "
+                f"{CONTINUE_HINT}.\n"
                 f"{evaluation.trace or evaluation.outcome.failed}"
             ) from evaluation.error
 
@@ -498,7 +499,7 @@ def _has_completed_own(study: Any) -> bool:
 def _name_kind(evaluation: Evaluation) -> str:
     """Return the class of an error, or the start of another reason; all nonfinite values have one name."""
     kind = (evaluation.outcome.failed or "").partition(":")[0]
-    return "value that is not finite" if kind.startswith("objective returned") else kind
+    return "a value that is not finite" if kind.startswith("objective returned") else kind
 
 
 RECENT = 16  # suggestions and evaluations that are averaged

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import load_by_name, optional_import
+from bostruct.checks import load_by_name, optional_import, short_repr
 from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, pluralize, printable
 from bostruct.domains.space.variable import PartNumbers
@@ -234,7 +234,14 @@ class Result:
         -------
         Result
             The result of the kept trials.
+
+        Raises
+        ------
+        TypeError
+            If `keep` is not callable.
         """
+        if not callable(keep):
+            raise TypeError(f"keep: expected a function of a point, got {short_repr(keep)}")
         kept = tuple(number for number in self.order if keep(self.trials[number].point))
         return replace(self, order=kept)
 

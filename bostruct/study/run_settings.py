@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -82,6 +84,12 @@ class RunSettings:
                 )
             if not callable(callback):
                 raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
+            with suppress(ValueError):  # a builtin without a signature
+                try:
+                    inspect.signature(callback).bind(None, None)
+                except TypeError as error:
+                    got = f"got {short_repr(callback)}: {error}"
+                    raise TypeError(f"callbacks: expected functions of (study, trial), {got}") from None
         for kind in self.reraise:
             if not (isinstance(kind, type) and issubclass(kind, Exception)):
                 raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")

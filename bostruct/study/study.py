@@ -1110,7 +1110,7 @@ class Study:
             )
         if self.n_finished == 0:
             return ""
-        return f"{finished}: error.result has them, or sys.last_value.result in a notebook or a console."
+        return f"{finished}. The result so far is error.result, or sys.last_value.result in a notebook or a console."
 
     def bound_regret_probability(self, regret: float) -> float:
         """Return an upper bound of the probability that the regret of the best point exceeds `regret` (Wilson 2024).

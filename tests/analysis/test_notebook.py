@@ -68,7 +68,6 @@ LOOK = "import sys; print(sys.last_value.result.n_completed)"
 
 def test_what_was_interrupted_says_where_its_result_is():
     outputs = execute([INTERRUPTED, LOOK])
-    assert (
-        "3 trials finished: error.result has them, or sys.last_value.result" in outputs[INTERRUPTED][0]["traceback"][-1]
-    )
+    says = "3 trials finished. The result so far is error.result, or sys.last_value.result"
+    assert says in outputs[INTERRUPTED][0]["traceback"][-1]
     assert outputs[LOOK][0]["text"] == "3\n"

@@ -182,6 +182,11 @@ def test_a_part_of_the_trials_has_a_best_of_its_own(result, least):
             _ = kept.best_value
 
 
+def test_a_condition_that_is_no_function_is_refused(result):
+    with pytest.raises(TypeError, match=r"^keep: expected a function of a point, got 'c==4'$"):
+        result.where("c==4")
+
+
 def test_seconds_are_those_of_trials_that_were_asked_for():
     trials = (
         Trial(0, {}, "completed", 1.0, info={"suggest_seconds": 0.25}, started=10.0, finished=12.0),
