@@ -210,8 +210,8 @@ def _search(
     if unknown := settings.keys() - Settings.__annotations__.keys():
         raise TypeError(f"{direction}() got an unexpected keyword argument {min(unknown)!r}")
     if isinstance(objective, Domain) or not callable(objective):
-        hint = f"; the order is {direction}(objective, space)" if isinstance(objective, Domain | Mapping) else ""
-        raise TypeError(f"objective: expected a function of a point, got {short_repr(objective)}{hint}")
+        got = f"{short_repr(objective)}; call {direction}(objective, space, ...)"
+        raise TypeError(f"objective: expected a function of a point, got {got}")
     _check_directions(direction, settings.get("directions"))
     for_study = {name: one for name, one in settings.items() if name in _STUDY and (name, one) != ("name", None)}
     for_run = {name: one for name, one in settings.items() if name in _RUN}

@@ -305,7 +305,7 @@ def outcome_of(value: object, verb: str = "objective returned") -> Outcome:
     if isinstance(value, Mapping):
         return _read_parts(value, verb)
     if not isinstance(value, Outcome):
-        return _make_outcome(value, verb=verb)
+        return _make_outcome(verb, value)
     if value.repeats and len(value.values) == 1:
         mean, largest = _mean(value.repeats), max(map(abs, value.repeats))
         if not math.isclose(value.values[0], mean, rel_tol=0.0, abs_tol=MEAN_ROUNDING * largest):
@@ -352,7 +352,7 @@ def parse_outcome(
         return Outcome(failed=failed, infeasible=infeasible)
     if isinstance(value, Outcome | Mapping):
         raise ValueError(f"{others[0]}: expected None with a value that has all parts, got {_show(parts[others[0]])}")
-    return _make_outcome(value, repeats, constraints, sd, verb="observed")
+    return _make_outcome("observed", value, repeats, constraints, sd)
 
 
 def _read_parts(given: Mapping[object, object], verb: str) -> Outcome:
@@ -363,17 +363,12 @@ def _read_parts(given: Mapping[object, object], verb: str) -> Outcome:
     value, repeats, constraints, sd, cost, attributes = (given.get(name) for name in known)
     if isinstance(value, Outcome | Mapping):
         raise TypeError(f"value: expected a number, got {_show(value)}")
-    outcome = _make_outcome(value, repeats, constraints, sd, cost, verb)
+    outcome = _make_outcome(verb, value, repeats, constraints, sd, cost)
     return outcome if attributes is None else replace(outcome, attributes=attributes)
 
 
 def _make_outcome(
-    value: object,
-    repeats: object = None,
-    constraints: object = None,
-    sd: object = None,
-    cost: object = None,
-    verb: str = "objective returned",
+    verb: str, value: object, repeats: object = None, constraints: object = None, sd: object = None, cost: object = None
 ) -> Outcome:
     """Return the outcome from the arguments of a user; a number that is not finite makes it a failure."""
     measured = _read_constraints(constraints)
@@ -418,9 +413,7 @@ def _parse_values(value: object) -> tuple[float, ...]:
     if not isinstance(value, tuple):
         return (as_number("value", value),)
     if len(value) < 2:
-        raise TypeError(
-            f"value: expected a number, or a tuple of two or more, got {_show(value)}; pass the number itself"
-        )
+        raise TypeError(f"value: expected a number, or a tuple of several, got {_show(value)}; pass the number itself")
     return tuple(as_number(f"value[{position}]", one) for position, one in enumerate(value))
 
 

@@ -140,7 +140,7 @@ def test_other_directions_are_those_of_the_study(search, directions):
 
 def test_what_is_no_list_of_directions_is_refused_in_the_words_of_a_study():
     for search in (minimize, maximize):
-        with pytest.raises(TypeError, match="directions: expected a list with 'minimize' or 'maximize' for each"):
+        with pytest.raises(TypeError, match="directions: expected a list of 'minimize' or 'maximize', got 'minimize'"):
             search(value, SPACE, 0, directions="minimize")  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="Did you mean 'maximize'"):
             search(value, SPACE, 0, directions=["maximise"])  # type: ignore[arg-type]
@@ -148,10 +148,13 @@ def test_what_is_no_list_of_directions_is_refused_in_the_words_of_a_study():
 
 def test_what_is_no_objective_is_refused_by_name():
     with pytest.raises(
-        TypeError, match=r"^objective: expected a function of a point, got .*minimize\(objective, space\)$"
+        TypeError,
+        match=r"^objective: expected a function of a point, got .*; call minimize\(objective, space, \.\.\.\)$",
     ):
         minimize(SPACE, value, 3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^objective: expected a function of a point, got 2\.5$"):
+    with pytest.raises(
+        TypeError, match=r"^objective: expected a function of a point, got 2\.5; call maximize\(objective, space"
+    ):
         maximize(2.5, SPACE, 3)  # type: ignore[arg-type,type-var]
 
 

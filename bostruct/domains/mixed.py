@@ -600,7 +600,7 @@ def _migrate_part(name: str, domain: Domain, data: ParsedJson, description: Pars
     description: description of the domain that encoded the part; None if there was no such part.
     """
     if description is None and not (domain.reads_earlier_forms and domain.named_values):
-        raise PointError(f"{name}: the trial has no value of it, and only spaces have default=")
+        raise PointError(f"{name}: the trial has no value for this part, and only spaces have default=")
     if domain.reads_earlier_forms:
         before = NOTHING if description is None else description
         with note_under(name):

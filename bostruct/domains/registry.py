@@ -27,7 +27,7 @@ def _mixed_from_json(data: ParsedJson) -> MixedSpace:
 
 
 def _refuse_language(data: ParsedJson) -> NoReturn:
-    raise DomainError(f"the search space {data['builder']} is a function, which cannot be stored; pass it (space=...)")
+    raise DomainError(f"the search space {data['builder']} is a function, which cannot be stored")
 
 
 BUILDERS: dict[str, Callable[[ParsedJson], Domain]] = {

@@ -252,11 +252,8 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     if direction != "minimize":
         raise ValueError("direction: expected none with directions, which has one for each objective")
     if isinstance(directions, str) or not isinstance(directions, Sequence) or not directions:
-        hint = f"; for one objective, Study takes direction={directions!r}" if directions in list(DIRECTIONS) else ""
-        raise TypeError(
-            "directions: expected a list with 'minimize' or 'maximize' for each of several objectives, got "
-            f"{short_repr(directions)}{hint}"
-        )
+        hint = f"; for one objective, Study takes direction={directions!r}" if str(directions) in DIRECTIONS else ""
+        raise TypeError(f"directions: expected a list of 'minimize' or 'maximize', got {short_repr(directions)}{hint}")
     for position, one in enumerate(directions):
         check_choice(f"directions[{position}]", one, DIRECTIONS)
     return tuple(directions)

@@ -278,7 +278,7 @@ def _find_value_columns(
     own = list_value_names(goals)
     columns = own if value == "value" else [value] if isinstance(value, str) else list(value)
     if len(columns) != len(own):
-        raise ValueError(f"value: expected {len(own)} names of columns, got {short_repr(columns)}")
+        raise ValueError(f"value: expected {pluralize(len(own), 'column name')}, got {short_repr(columns)}")
     if len(set(columns)) < len(columns):
         raise ValueError(f"value: expected distinct columns, one for each objective, got {short_repr(columns)}")
     for column in columns:
@@ -308,7 +308,7 @@ def _find_limits(names: Iterable[object], goals: Goals) -> dict[str, str]:
             "Study(..., constraints=...), or drop the column"
         )
     for column in (column for column in expected if column not in found):
-        raise ValueError(f"frame: expected a column {column!r} for a limit of the study, got {short_repr(found)}")
+        raise ValueError(f"frame: expected a column {column!r} for a limit, got {short_repr(list(names), 200)}")
     return {column: column for column in expected}
 
 
@@ -471,8 +471,8 @@ class _CellReader:
         found = [choice for choice in get_choices(self._known.get(name)) if choice is None or choice in texts]
         if len(found) > 1:
             raise PointError(
-                f"{name}: missing, as pandas reads each of the choices {found}; pass keep_default_na=False to "
-                "pandas.read_csv"
+                f"{name}: got a missing value, which may be any of the choices {found}; pass keep_default_na=False to "
+                "pandas.read_csv, or correct the cell in the frame"
             )
         return found
 

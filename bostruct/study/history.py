@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Info, Point, Presented
-from bostruct.display import html_table, pluralize
+from bostruct.display import html_table
 from bostruct.goals.declared import Goals
 from bostruct.goals.pareto import LARGEST, constrained_rank
 from bostruct.outcome import Outcome
@@ -202,8 +202,7 @@ def describe_failures(trials: Sequence[Trial]) -> str:
     """Return the most frequent reasons of failed trials in one line, each with its count; "" if none failed."""
     counts = count_reasons([trial for trial in trials if trial.status == "failed"])
     shown = [f"{reason if len(reason) <= 100 else reason[:99] + '…'} ({n:,})" for reason, n in counts.most_common(3)]
-    more = [f"and {pluralize(len(counts) - 3, 'other reason')}"] if len(counts) > 3 else []
-    return "; ".join([*shown, *more])
+    return "; ".join([*shown, *(["..."] if len(counts) > 3 else [])])
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,19 +76,15 @@ class RunSettings:
         if self.executor is not None and self.trial_timeout is not None:
             raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed")
         for callback in self.callbacks:
+            wanted = "callbacks: expected functions of (study, trial), got"
             if isinstance(callback, type):
-                raise TypeError(
-                    f"callbacks: expected functions of (study, trial), or objects, got the class {callback.__name__}; "
-                    f"pass an object, {callback.__name__}(...)"
-                )
-            if not callable(callback):
-                raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
-            with suppress(ValueError):  # a builtin without a signature
-                try:
-                    inspect.signature(callback).bind(None, None)
-                except TypeError as error:
-                    got = f"got {short_repr(callback)}: {error}"
-                    raise TypeError(f"callbacks: expected functions of (study, trial), {got}") from None
+                raise TypeError(f"{wanted} the class {callback.__name__}; pass an object, {callback.__name__}(...)")
+            try:
+                inspect.signature(callback).bind(None, None)
+            except ValueError:  # a builtin without a signature
+                pass
+            except TypeError as error:
+                raise TypeError(f"{wanted} {short_repr(callback)}: {error}") from None
         for kind in self.reraise:
             if not (isinstance(kind, type) and issubclass(kind, Exception)):
                 raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")

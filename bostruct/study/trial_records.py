@@ -110,11 +110,10 @@ class TrialRecords:
 
     def number(self, trial: Trial | int) -> int:
         """Return the number of a trial; raise ValueError for a trial of another study, TypeError for another object."""
-        try:
-            number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
-        except TypeError:
+        if not isinstance(trial, Trial) and not hasattr(trial, "__index__"):
             hint = "; add takes a point" if isinstance(trial, Mapping) else ""
-            raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}{hint}") from None
+            raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}{hint}")
+        number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
         if not 0 <= number < len(self):
             numbers = f"0 to {len(self) - 1}" if len(self) else "none so far"
             raise ValueError(f"trial: expected a trial of the study, {numbers}; got number {number}")

@@ -67,7 +67,12 @@ def test_goals_that_make_no_sense_are_refused_by_name(given, error, message):
         (TWO, (1.0, 2.0, 3.0), TypeError, r"expected a tuple of 2 numbers, .* got 3 numbers, \(1.0"),
         (TWO, {"value": (1.0, 2.0), "sd": 1.0}, TypeError, r"sd, repeats: expected none for several"),
         (Goals(), (1.0, 2.0), TypeError, r"value: expected one number, got 2, .* directions=.* declares several"),
-        (Goals(), (1.0,), TypeError, r"value: expected a number, or a tuple of two or more"),
+        (
+            Goals(),
+            (1.0,),
+            TypeError,
+            r"value: expected a number, or a tuple of several, got .*; pass the number itself",
+        ),
         (Goals(), [1.0, 2.0], TypeError, r"or a tuple of numbers for several objectives, got \[1.0, 2.0\]"),
         (Goals(), {"value": 1.0, "constraints": {"w": 1.0}}, ValueError, r"got 'w', on which .* it has none"),
         (Goals(), {"valeu": 1.0}, TypeError, r"or a dict with the keys value, repeats"),

@@ -95,9 +95,9 @@ def test_a_variable_of_a_part_is_gained_and_lost_with_its_default() -> None:
     assert study.trials[1].point["inner"]["hue"] == 6
 
 
-NO_DEFAULT = "the trial has no value of it, and it has no default="
+NO_DEFAULT = "the trial has no value for this variable, which has no default="
 NEAREST = "the nearest is 2"
-NO_SPACE = "the trial has no value of it, and only spaces have default="
+NO_SPACE = "the trial has no value for this part, and only spaces have default="
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,9 @@ def test_networks_beyond_new_bounds_are_no_data() -> None:
 def test_a_part_that_is_lost_is_named(after: Any) -> None:
     study, unread = reopen(OLD, POINTS, after)
     says = "and only spaces have default="
-    assert all(why is not None and why.startswith("network: the space has no place") and says in why for why in unread)
+    assert all(
+        why is not None and why.startswith("network: the space cannot represent") and says in why for why in unread
+    )
     assert [trial.value for trial in study.trials] == [0.0, 1.0, 2.0]
 
 
@@ -179,7 +181,7 @@ def test_conditions_on_a_part_are_gained_and_lost() -> None:
         elif one["rate"] == 1:
             assert trial.point == without("rate", one)
         else:
-            assert trial.unread.startswith("rate: the space has no place")
+            assert trial.unread.startswith("rate: the space cannot represent")
     shallow = [one if is_deep(one["network"]) else without("rate", one) for one in POINTS]
     _, unread = reopen(deep, shallow, OLD)
     assert unread == [f"rate: {NO_DEFAULT}" if s != p else None for s, p in zip(shallow, POINTS, strict=True)]
@@ -249,7 +251,10 @@ def test_changes_of_parts_are_described() -> None:
     with open_study(place := MemoryStorage(), OLD) as study:
         study.add(POINTS[0], 1.0)
     after = without("network", OLD) | {"inner": FLIPS, "more": {"a": TRUTH}}
-    with pytest.warns(bo.SpaceChanged, match="\n- network: the space has no place"), open_study(place, after) as study:
+    with (
+        pytest.warns(bo.SpaceChanged, match="\n- network: the space cannot represent"),
+        open_study(place, after) as study,
+    ):
         described = describe_change(study.first_space, study.space_changes[0].domain)
     assert described == "gained more; lost network; changed inner"
 

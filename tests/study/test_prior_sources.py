@@ -117,15 +117,19 @@ def test_plain_and_mixed_spaces_read_each_other(tmp_path) -> None:
     mixed = make_study(nested, storage=tmp_path / "mixed.db")
     kept = [trial for trial in mixed.trials if not trial.point["inner"]["flip"]]
     assert 0 < len(kept) < 6
-    with pytest.warns(bo.SpaceChanged, match="inner: flip: the space has no place"):
+    with pytest.warns(bo.SpaceChanged, match="inner: flip: the space cannot represent"):
         (task,) = read_prior([tmp_path / "mixed.db"], SPACE, Goals())
     assert task.values.tolist() == [trial.value for trial in kept]
 
 
 def test_a_part_that_is_no_space_has_no_default() -> None:
-    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 .* network: the trial has no value of it, and only"):
+    with pytest.raises(
+        PointError, match=r"prior\[0\]: trial 0 .* network: the trial has no value for this part, and only"
+    ):
         bo.Study(NETWORKS, prior=[make_study()])
-    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is not a point of .*: network: the space has no"):
+    with pytest.raises(
+        PointError, match=r"prior\[0\]: trial 0 is not a point of .*: network: the space cannot represent"
+    ):
         bo.Study(SPACE, prior=[make_study(NETWORKS)])
 
 

@@ -35,7 +35,7 @@ def test_a_class_in_place_of_a_callback_is_refused(callbacks: Any) -> None:
         bo.Study({"a": bool}, seed=0).optimize(abs, 2, callbacks=callbacks)  # type: ignore[arg-type]
 
 
-def test_a_callback_with_other_arguments_is_refused() -> None:
+def test_a_callback_that_cannot_take_study_and_trial_is_refused() -> None:
     with pytest.raises(
         TypeError, match=r"^callbacks: expected functions of \(study, trial\), got <.*: too many positional"
     ):

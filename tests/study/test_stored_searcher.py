@@ -96,7 +96,10 @@ def test_points_of_the_prior_that_another_condition_contradicts_are_left_out(bas
     first, *_ = numbers = [trial.number for trial in earlier(few).trials if 3 < trial.point["a"] <= 6]
     n_lost = len(numbers)
     assert f"{n_lost} of 12 trials of its prior" in (says := find_warning(place, many))
-    assert f"b: the trial has no value of it, and it has no default= (trial {first} of prior[0]; {n_lost} such)" in says
+    assert (
+        f"b: the trial has no value for this variable, which has no default= (trial {first} of prior[0]; {n_lost} such)"
+        in says
+    )
     result = resume(place, many, 8)
     assert result.trials[-1].info["transfer"] is not None
     assert [len(task["points"]) for task in prior_of(place)] == [12 - n_lost]

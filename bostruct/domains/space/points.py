@@ -192,7 +192,7 @@ def _migrate_value(
     if name in left:
         return variable.decode_from(left.pop(name), description)
     if variable.default_columns is None:
-        raise PointError("the trial has no value of it, and it has no default=")
+        raise PointError("the trial has no value for this variable, which has no default=")
     return variable.default_columns
 
 
