@@ -428,7 +428,7 @@ CAUSES = (
         r"|(CUDA|HIP)_ERROR_(ILLEGAL_(ADDRESS|INSTRUCTION)|ASSERT|LAUNCH_(FAILED|TIMEOUT)|MISALIGNED_ADDRESS|UNKNOWN"
         r"|HARDWARE_STACK_ERROR|INVALID_PC|ECC_UNCORRECTABLE|(NOT_|DE)INITIALIZED|CONTEXT_IS_DESTROYED|NO_DEVICE)"
         r"|CU(BLAS|DNN)_STATUS_(NOT_INITIALIZED|EXECUTION_FAILED|INTERNAL_ERROR)"
-        r"|the memory of \S+ does not heal",  # bostruct.nas
+        r"|the memory of \S+ does not (?:heal|recover)",  # bostruct.nas
         stays=True,
     ),
     Cause(

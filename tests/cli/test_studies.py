@@ -33,7 +33,7 @@ def test_a_study_is_renamed(file: Path) -> None:
 
 def test_a_study_is_deleted_once_that_is_confirmed(file: Path) -> None:
     asked = CliRunner().invoke(main, ["delete", str(file), "--name", "a"], input="n\n")
-    assert "Delete study 'a' with 2 trials" in asked.output
+    assert "Permanently delete study 'a' with 2 trials" in asked.output
     assert (asked.exit_code, list_names(file)) == (1, ["a", "b"])
     call("delete", file, "--name", "a", "--yes")
     assert "there is no study 'a'" in call("delete", file, "--name", "a", "--yes", code=3).output

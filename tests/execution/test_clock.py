@@ -80,7 +80,7 @@ def test_the_end_of_an_evaluation_is_a_possible_one(ended, monkeypatch, caplog):
     monkeypatch.setattr(clock, "read_clock", lambda: TODAY + 5.0)
     assert clamp_end(ended, TODAY) == clamp_end(ended, TODAY) == TODAY + 5.0
     (record,) = caplog.records
-    assert record.message.startswith("the clock of a worker says ")
+    assert record.message.startswith("the clock of a worker shows ")
     assert "which lies outside of its trial" in record.message
 
 

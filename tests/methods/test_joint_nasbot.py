@@ -87,9 +87,9 @@ def test_of_parts_that_are_joint_or_spaces():
 
 
 def test_refuses_parts_that_it_has_no_kernel_for():
-    with pytest.raises(DomainError, match="method: nasbot needs architectures, and points of Mutable stand for no"):
+    with pytest.raises(DomainError, match="method: nasbot needs architectures, and points of Mutable do not represent"):
         nasbot(joint(SMALL_CNN, Mutable(4)))
-    with pytest.raises(DomainError, match="method: nasbot needs architectures, and points of Mutable stand for no"):
+    with pytest.raises(DomainError, match="method: nasbot needs architectures, and points of Mutable do not represent"):
         nasbot(Mutable(4))
 
 

@@ -183,7 +183,7 @@ def test_settings_tell_searches_apart():
 
 def test_auto_on_architectures_is_nasbot_and_other_domains_are_refused():
     assert methods.auto(SMALL_MLP).settings() == methods.nasbot(SMALL_MLP).settings()
-    with pytest.raises(DomainError, match="architectures, and points of Space stand for no"):
+    with pytest.raises(DomainError, match="architectures, and points of Space do not represent"):
         methods.nasbot(bo.Space({"a": bool}))
     with pytest.raises(DomainError, match="Space, got ArchitectureDomain"):
         methods.combo(SMALL_CNN)

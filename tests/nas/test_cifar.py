@@ -219,7 +219,7 @@ def test_the_split_is_the_published_shuffle():
     assert number(data.validation.inputs[-1]) == 2732
     assert data.train.targets[:5].tolist() == [1, 2, 9, 7, 2]
     assert (len(data.train.targets), len(data.validation.targets)) == (40_000, 10_000)
-    with pytest.raises(ValueError, match="train, validation: expected at most 50000 together"):
+    with pytest.raises(ValueError, match="train, validation: expected at most 50000 images together"):
         cifar10(whole, 45_000, 10_000)
     for sizes, name in (((0, 10), "train"), ((10, 0), "validation")):
         with pytest.raises(ValueError, match=f"{name}: expected at least 1, got 0"):

@@ -141,7 +141,7 @@ def test_a_module_that_reads_numbers_out_of_tensors_is_taken_as_it_is():
 @pytest.mark.parametrize(
     ("label", "chain", "family", "words"),
     [
-        ("conv33", "conv3-8 softmax", "cnn", "'conv33' is not a label of .* family cnn, .*Did you mean 'conv3'"),
+        ("conv33", "conv3-8 softmax", "cnn", "'conv33' is not a label of .* family cnn .*Did you mean 'conv3'"),
         ("gatde", "conv3-8 softmax", gated_layers.FAMILY, r"'gatde' is .* cnn\+gated.*Did you mean 'gated'"),
         ("gated", "conv3-8 softmax", "cnn", "'gated' is not a label of .* family cnn or of the package's families"),
     ],
