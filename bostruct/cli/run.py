@@ -400,14 +400,16 @@ def compare(
 
 
 def _report_comparison(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool, overwrite: bool) -> None:
-    for note in compared.notes:
+    table = replace(compared, failed={}, left_out={})
+    printed_below = [] if as_json or not compared.results else table.notes
+    for note in (note for note in compared.notes if note not in printed_below):
         click.echo(note, err=True)
     picture = _draw_picture(compared, folder / PICTURE, overwrite) if compared.results else None
     if as_json:
         echo_json(_comparison_to_json(compared, seeds, folder, picture))
     if as_json or not compared.results:
         return
-    click.echo(f"{replace(compared, failed={}, left_out={}).to_text()}\n")
+    click.echo(f"{table.to_text()}\n")
     click.echo(f"in {folder}: comparison.txt, comparison.md, incumbents.csv{f', {PICTURE}' if picture else ''}")
 
 

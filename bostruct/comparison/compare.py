@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -118,6 +119,9 @@ def compare(
         add_note(error, f"{note}; error.result compares the runs that are done." if compared else f"{note}.", compared)
         raise
     _remove(folder, storage)
+    for one in found:
+        if one.wrong_optimum:
+            warnings.warn(f"{one.name}: {one.wrong_optimum}", stacklevel=2)
     return Comparison(found)
 
 

@@ -34,7 +34,7 @@ class MethodRow(NamedTuple):
     low, high: ends of the 95% interval of the difference; NaN if all differences are equal, and not zero.
     p, p_holm: p-values of the test that the difference is zero, before and after correction for the number of methods;
         None without an interval.
-    optima: number of runs that reached the optimum.
+    optima: number of runs whose figure of merit equals the optimum.
     cpu_seconds: mean CPU seconds of a suggestion, if the runs have a record of them.
     reported, reported_error: mean of the reported figure, such as a test error; None if it is the value.
     """
@@ -109,7 +109,7 @@ def _method_row(
     optimum = problem.optimum
     sign = -1.0 if is_maximized(problem) else 1.0
     regret = None if optimum is None or not own else sign * (mean - optimum)
-    reached = None if optimum is None else sum(_is_optimum(value, optimum, sign) for value in own)
+    reached = None if optimum is None else sum(is_equal(value, optimum) for value in own)
     known = [second for result in runs.values() if (second := suggestion_seconds(result)) is not None]
     timed = [seconds / suggestions for cell, (suggestions, seconds) in cpu.items() if cell in runs and suggestions]
     pace = median(known) if known else None
@@ -183,8 +183,9 @@ def correct_by_holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _is_optimum(value: float, optimum: float, sign: float) -> bool:
-    return sign * value <= sign * optimum or math.isclose(value, optimum, rel_tol=1e-9, abs_tol=1e-9)
+def is_equal(value: float, optimum: float) -> bool:
+    """Return whether a value equals the optimum, up to rounding."""
+    return math.isclose(value, optimum, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def _final_value(problem: AnyProblem, result: Result) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from bostruct.analysis.plots import plot_convergence
 from bostruct.analysis.tables import format_markdown, format_measured, format_number, format_table
 from bostruct.checks import did_you_mean, optional_import
 from bostruct.comparison.plan import RunKey
-from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
+from bostruct.comparison.statistics import MethodRow, final_values, is_equal, is_maximized, merit_name, method_rows
 from bostruct.display import html_table, pluralize
 from bostruct.output_files import format_csv, write_output
 from bostruct.problems.own import AnyProblem
@@ -73,15 +74,29 @@ class ProblemComparison:
         shared = begin if self.n_initial and self._has_several_methods else ""
         return f"{problem.name}: {pluralize(self.n_trials, 'trial')} a run{shared}.{goals}{optimum}{noise}"
 
+    @cached_property
+    def wrong_optimum(self) -> str:
+        """A note that a run found a better value than the optimum of the problem; empty if none did."""
+        optimum, sign = self.problem.optimum, -1.0 if is_maximized(self.problem) else 1.0
+        finals = [] if optimum is None else final_values(self.problem, self.results).values()
+        best = sign * min((sign * value for value in finals), default=math.inf)
+        if optimum is None or sign * best >= sign * optimum or is_equal(best, optimum):
+            return ""
+        return (
+            f"wrong optimum: a run found {format_number(best)}, which is better than {format_number(optimum)}; correct "
+            "optimum= of the problem, or pass noise_free= if its values are noisy"
+        )
+
     @property
     def notes(self) -> list[str]:
-        """Notes on failed, left out, infeasible, identical and early-ended runs, with reasons."""
-        notes = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
+        """Notes on a wrong optimum, and on failed, left out, infeasible, identical and early-ended runs."""
+        notes = [self.wrong_optimum] if self.wrong_optimum else []
+        notes += [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
         notes += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
         if self.n_initial == self.n_trials and self._has_several_methods:
             notes.append(
-                "no comparison: all trials are at points that all methods share, so only noise differs; use more trials"
+                "no comparison: all trials are at points that all methods share; use more trials than initial points"
             )
         if self.ends:
             notes += self._describe_early_ends()

@@ -83,7 +83,17 @@ def test_runs_of_shared_points_alone_are_no_comparison():
     assert "all methods" not in one.title
 
 
+@pytest.mark.parametrize(("direction", "optimum"), [("minimize", 30.0), ("maximize", 1.0)])
+def test_a_better_value_than_the_optimum_is_noted_and_warned_of(direction, optimum):
+    problem = bo.Problem(cost, SPACE, optimum=optimum, initial=4, direction=direction)
+    with pytest.warns(UserWarning, match=rf"^cost: wrong optimum: a run found .* better than {optimum:g}; correct"):
+        one = bo.compare(problem, ["random"], n_trials=20, seeds=2, progress=False).problems[0]
+    assert "wrong optimum" in one.to_text()
+    assert one.rows[0].optima == 0
+
+
 def test_it_prints_as_a_table_in_every_form(found):
+    assert "wrong optimum" not in repr(found)
     assert "difference to hill-climbing" in repr(found)
     shared = "the first 4 at points that all methods share"
     assert repr(found).startswith(f"cost: 14 trials a run, {shared}. Optimum 0 (as given).")
