@@ -321,7 +321,7 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
     finally:
         connection.execute("ROLLBACK")
     if problem != "ok":
-        raise StorageError(f"{path}: is damaged ({problem}); it is left unchanged")
+        raise StorageError(f"{path}: is damaged ({problem}) and left unchanged; restore a backup")
     if mark is not None:
         _sound.clear()
         _sound[mark] = monotonic()

@@ -87,14 +87,20 @@ DROP_ALL = ["DROP TABLE trials", "DROP TABLE progress", "DROP TABLE studies"]
 @pytest.mark.parametrize(
     ("statements", "message"),
     [
-        (["UPDATE trials SET value = 9.0 WHERE number = 2"], "study 'mine': trial 2 is damaged: its checksum"),
+        (
+            ["UPDATE trials SET value = 9.0 WHERE number = 2"],
+            "study 'mine': trial 2 is damaged: its checksum .*; restore a backup",
+        ),
         (["UPDATE trials SET owner = 'x' WHERE number = 2"], "trial 2 is damaged"),
         (["UPDATE studies SET created = 1.0"], "study 'mine' is damaged"),
         (["UPDATE progress SET state = '{}'"], "study 'mine': progress is damaged"),
         (["DELETE FROM trials WHERE number = 2"], "expected 5 finished trials, found 4"),
         (["DELETE FROM trials WHERE number = 5"], "its trials differ from what was written last"),
-        (["DELETE FROM progress"], "no row in the table progress"),
-        (["UPDATE trials SET reason = CAST(x'ff41' AS TEXT) WHERE number = 3"], "trial 3"),
+        (["DELETE FROM progress"], "no row in the table progress; restore"),
+        (
+            ["UPDATE trials SET reason = CAST(x'ff41' AS TEXT) WHERE number = 3"],
+            "trial 3 is damaged",
+        ),
         (["CREATE TRIGGER t AFTER UPDATE ON trials BEGIN UPDATE trials SET value = -1000; END"], NOT_OURS),
         ([f"CREATE VIEW v {ENDLESS}"], NOT_OURS),
         (["CREATE TABLE notes (text TEXT)"], NOT_OURS),
@@ -112,7 +118,7 @@ def test_accidents_and_schemas_that_are_not_ours_are_found(file: Path, statement
 @pytest.mark.parametrize(
     ("table", "column", "given", "message"),
     [
-        ("trials", "value", "abc", "trial 2.*values: expected a number"),
+        ("trials", "value", "abc", "trial 2.*values: expected a number.*; restore a backup"),
         ("trials", "value", float("inf"), "trial 2.*values: expected finite"),
         ("trials", "value", None, "trial 2 cannot be read"),
         ("trials", "value", b"\0", "trial 2 cannot be read"),
