@@ -109,6 +109,8 @@ def importance(
     selected = next((tuple(one.info.get("variables", ())) for one in models), ())
     learned, n = len(data.values), len(data.result.list_completed())
     note = f"the forest learned from {learned:,} of {n:,} trials, evenly by rank" if learned < n else ""
+    if np.ptp(data.values) == 0.0:
+        note = f"all {learned:,} values are equal, so no variable has an effect"
     return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, name, selected, note)
 
 
@@ -162,7 +164,7 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     source = f" of {pictures.escape_dollars(found.study)}" if found.study else ""
     lines = [f"importance{aim}{source}, by a random forest{which}"]
     if any(effect.is_vague for _, effect, _ in shown):
-        lines.append("hatched: no clear effect, the spread is as large as the share")
+        lines.append("hatched: no clear effect (the spread is at least as large as the share)")
     lines.append(found.sample_warning)
     wrapped = [part for line in lines for part in textwrap.wrap(line, 80)]
     axes.set_title("\n".join(wrapped), loc="left", fontsize=10 if len(wrapped) == 1 else 9)

@@ -70,7 +70,7 @@ class Importances(NamedTuple):
     searched: share of the trials that a search chose, in [0, 1], whose points are not a random sample.
     objective: position of the explained objective, from 0; None if it is the only one.
     selected: variables that the method's last model learned from; empty if it learned from all.
-    learned: a sentence on the number of trials that the forest learned from; empty if it learned from all.
+    learned: a sentence on the trials that the forest learned from, if not from all, or if all values are equal.
     """
 
     main: dict[str, Effect]
@@ -87,8 +87,9 @@ class Importances(NamedTuple):
         """The variables of the last model, if it uses a subset, the rest of the variance, and the warnings."""
         rest = 1.0 - sum(effect.share for effect in self._named().values())
         hint = "" if self.pairs else "; pairs=True lists pairs"
-        missed = f"interactions, and what the forest misses, have the other {rest:.0%} of the variance{hint}"
-        others = (*filter(None, (self.learned, missed if rest >= LEAST_NOTED_SHARE else "")), *self.warnings)
+        missed = f"the other {rest:.0%} of the random forest's variance is mainly due to interactions{hint}"
+        is_noted = LEAST_NOTED_SHARE <= rest < 1.0  # 1 if the forest predicts a constant
+        others = (*filter(None, (self.learned, missed if is_noted else "")), *self.warnings)
         if not self.selected:
             return others
         named, more = ", ".join(self.selected[:MOST_LISTED]), len(self.selected) - MOST_LISTED
@@ -104,8 +105,8 @@ class Importances(NamedTuple):
         vague = [name for name, effect in effects.items() if effect.share >= LEAST_NOTED_SHARE]
         if vague:
             shown = ", ".join(vague[:MOST_NAMED]) + (f" and {len(vague) - MOST_NAMED} more" * (len(vague) > MOST_NAMED))
-            rest = ", and others with smaller shares" if len(vague) < len(effects) else ""
-            found.append(f"no clear effect, the spread is as large as the share: {shown}{rest}")
+            rest = ", and variables with smaller shares" if len(vague) < len(effects) else ""
+            found.append(f"no clear effect (the spread is at least as large as the share): {shown}{rest}")
         return (*found, self.sample_warning) if self.sample_warning else tuple(found)
 
     @property

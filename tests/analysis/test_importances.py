@@ -236,6 +236,18 @@ def test_the_scale_of_the_values_says_nothing(scale):
         np.testing.assert_allclose(effect, importance(scaled).main[name], atol=1e-9)
 
 
+def test_equal_values_are_named_as_such():
+    found = importance(study_of(SPACE, lambda _: 1.0, 12))
+    assert found.remarks == ("all 12 values are equal, so no variable has an effect",)
+
+
+def test_the_rest_of_the_variance_is_due_to_interactions():
+    found = importance(study_of_all(SPACE, lambda point: point["a"] * 2.0 if point["c"] else -point["a"]))
+    assert found.remarks[0].endswith(
+        "of the random forest's variance is mainly due to interactions; pairs=True lists pairs"
+    )
+
+
 def test_the_seed_grows_another_forest_and_trees_are_counted():
     study = study_of(SPACE, lambda point: float(point["a"] * point["c"]), 20)
     assert importance(study, seed=1) != importance(study, seed=0)
@@ -272,12 +284,12 @@ def test_texts_and_picture_say_which_of_several_objectives_they_explain():
 def test_a_share_no_larger_than_its_spread_is_vague():
     vague, clear = Effect(0.4, 0.4), Effect(0.4, 0.1)
     found = Importances({"v": vague, "c": clear, "none": Effect(0.0, 0.0)}, {})
-    assert found.warnings == ("no clear effect, the spread is as large as the share: v",)
+    assert found.warnings == ("no clear effect (the spread is at least as large as the share): v",)
     axes = bo.plot_importance(found)
     hatched = {bar.get_hatch() for bar in axes.patches if bar.get_width() == 0.4}
     assert hatched == {"////", None}
     told = axes.get_title(loc="left").splitlines()[1:]
-    assert told == ["hatched: no clear effect, the spread is as large as the share"]
+    assert told == ["hatched: no clear effect (the spread is at least as large as the share)"]
 
 
 def test_the_text_of_many_importances_is_short():
