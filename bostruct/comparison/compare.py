@@ -89,7 +89,7 @@ def compare(
     TypeError, ValueError
         If an argument is invalid.
     """
-    named, labeled = read_problems(problems), read_methods(methods)
+    labeled, named = read_methods(methods), read_problems(problems)
     check_integer("n_trials", n_trials, 1)
     check_integer("seeds", seeds, 1)
     check_integer("workers", workers, 1)
@@ -224,7 +224,7 @@ def read_methods(given: Any) -> dict[str, Method]:
     for label, one in named:
         if not isinstance(label, str) or not label:
             raise TypeError(f"methods: expected labels, non-empty strings, got {short_repr(label)}")
-        if not (isinstance(one, str | Searcher) or callable(one)):
+        if isinstance(one, Problem) or not (isinstance(one, str | Searcher) or callable(one)):
             raise TypeError(
                 f"methods[{label!r}]: expected a name, a searcher or a function from a domain to a searcher, "
                 f"got {short_repr(one)}"

@@ -260,6 +260,10 @@ def test_nothing_is_left_without_storage(monkeypatch, tmp_path):
         (([(cost, SPACE), (cost, SPACE)], "random"), "problems: two problems are named 'cost'; give a dict"),
         (({"short": "branin"}, "random"), "a benchmark problem cannot be renamed"),
         (("branin", []), "methods: expected at least one method, got none"),
+        (
+            (["random"], bo.Problem(cost, SPACE)),
+            r"methods\['Problem'\]: expected a name, a searcher or .*, got Problem",
+        ),
         (("branin", [3]), "expected a name, a searcher or a function from a domain to a searcher, got 3"),
         (("branin", [draw, type("other", (), {"__name__": "draw", "__call__": draw})()]), "are labeled 'draw'"),
         (("branin", "smca"), "Did you mean 'smac'"),
