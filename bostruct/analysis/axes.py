@@ -94,7 +94,7 @@ class ValueScale(NamedTuple):
         outside: number of values beyond the ends.
         """
         kind = {"linear": "", "log": ", log scale", "symlog": ", symmetric log scale"}[self.kind]
-        return f"{kind}, {outside} beyond" if outside else kind
+        return f"{kind}, {outside} beyond the axis" if outside else kind
 
 
 def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:

@@ -206,7 +206,7 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
     variables = {} if result.domain is None else result.domain.variables
     known = [one for one, variable in variables.items() if len(variable.parts) == 3]
     if not known:
-        raise BostructError("result: expected a variable with three parts; plot_effects draws two parts of any number")
+        raise BostructError("result: expected a variable with three parts; plot_effects draws two of more parts")
     name = known[0] if name is None else name
     check_choice("name", name, known)
     shown = [trial for trial in trials if name in trial.point]

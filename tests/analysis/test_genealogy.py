@@ -77,7 +77,7 @@ def test_values_in_the_margin_of_the_axis_are_not_counted_as_beyond():
     scale, beyond = choose_run_scale(study.result), int(np.sum((values < low) | (values > high)))
     assert np.sum((values < scale.low) | (values > scale.high)) > beyond  # the margin holds some
     assert beyond
-    assert axes.get_ylabel().endswith(f", {beyond} beyond")
+    assert axes.get_ylabel().endswith(f", {beyond} beyond the axis")
 
 
 def test_ordinals_have_their_endings():

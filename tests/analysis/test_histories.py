@@ -80,7 +80,7 @@ def test_the_initial_phase_takes_a_seventh_of_the_width():
 def test_an_outlier_is_at_the_border_and_counted():
     axes = plot_history(result([1e6, 5.0, 4.0, 2.0, 4.0, 3.5, 2.5, 2.2, 3.0, 1.0]))
     assert axes.get_ylim()[1] < 10.0
-    assert axes.get_ylabel() == "value (minimized), 1 beyond ▲▼"
+    assert axes.get_ylabel() == "value (minimized), 1 beyond the axis ▲▼"
     assert [1.0, 0.955] in [place for label, found in marks(axes).items() if label[0] == "_" for place in found]
 
 

@@ -137,7 +137,7 @@ def draw_slices(run: Run, figure: Any) -> None:
 def describe_slices(run: Run) -> str:
     """Return the alternative text of the slices."""
     names = [cut_end(name, tables.LONGEST_EFFECT) for name in run.sorted_variables[0][:MOST_SLICES]]
-    text = f"Observed values against each of {', '.join(names)}, the most important first"
+    text = f"Observed values against each of {', '.join(names)}{', the most important first' * bool(run.importances)}"
     if run.recommended is not None and run.recommended.mean is not None:
         text += ", and the model's predictions if this variable of the best point changes, with 95% intervals"
     count = len(run.result.list_completed())
@@ -249,7 +249,7 @@ PICTURES = (
         lambda run: (WIDE, count_rows(run) * (1.3 + 0.24 * count_bars(run))),
     ),
     Picture(
-        "Slices along the most important variables",
+        "Slices along single variables",
         lambda run: bool(run.sorted_variables[0]),
         draw_slices,
         describe_slices,

@@ -19,7 +19,7 @@ ORIGINS = {
     "given": "given by the user",
     "initial": "of the initial design",
     "random": "drawn at random",
-    "exploring a branch": "drawn from a branch with few trials",
+    "exploring a branch": "exploring a branch with few trials",
     "model": "chosen by the model",
     "mutation": "changed from a good one",
     "repeat": "asked for again",
@@ -85,9 +85,9 @@ def _tell_search(run: Run) -> Iterator[object]:
     what = f"{directions[0]}s its objective" if run.is_single else f"has {len(directions)} objectives"
     if not run.is_single:
         what += f" ({', '.join(f'{way}d' for way in directions)})"
-    yield f"This study {what} over {describe_space(result.domain)} by the method"
+    yield f"This study {what} by the method"
     yield element("b", result.method)
-    yield f"with seed {result.seed}."
+    yield f"with seed {result.seed}, over {describe_space(result.domain)}."
     if result.domain is not None and not result.domain.is_whole:
         yield "Importances and the model are left out, because they need the whole space."
         yield f"To include them, {GIVE_SPACE}."

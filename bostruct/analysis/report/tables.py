@@ -285,7 +285,7 @@ def _write_row(trial: Trial, point: Mapping[str, str], run: Run, names: Sequence
         _describe_status(trial, run),
         *map(format_value, trial.values or (None,) * goals.n_objectives),
         *(format_value(trial.constraints.get(limit.name)) for limit in goals.limits),
-        trial.origin,
+        trial.choice,
         format_time(trial.started),
         format_value(trial.seconds, 3),
         *(cut_end(point.get(name, "–"), LONGEST_CELL) for name in names),

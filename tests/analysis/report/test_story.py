@@ -21,7 +21,7 @@ def test_the_story_of_a_search():
     study = make_plain()
     said = read(*tell_story(read_run(study)))
     best = study.best_trial
-    assert "minimizes its objective over a space of 3 variables by the method random with seed 1." in said
+    assert "minimizes its objective by the method random with seed 1, over a space of 3 variables." in said
     assert "There are 24 trials: 24 completed." in said
     assert f"The best observed value is {best.value:g} , of trial {best.number}." in said
     assert f"; {23 - best.number} later trials brought nothing better." in said
