@@ -192,7 +192,7 @@ def _guess_space(
     guesses = _join_shares(guesses, read)
     attributes = {name: cells for name, cells in columns.items() if name.startswith(ATTRIBUTE)}
     not_read = [name for name in columns if not name.startswith((prefix, ATTRIBUTE)) and name not in others]
-    left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
+    left_out |= dict.fromkeys(not_read, f"names of variables begin with {prefix!r}")
     shown = format_space(place, guesses, left_out)
     if not guesses:
         why = " ".join(shown.partition("})")[2].split())

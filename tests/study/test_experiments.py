@@ -418,7 +418,7 @@ def test_exports_of_other_programs(program, write):
 def test_what_is_left_out_of_an_export_is_named(write):
     text, objective, *_ = EXPORTS["ray, nested"]
     load(write(text), objective)
-    expected = "'column 1', 'done', 'training_iteration', 'pid', 'logdir': without the prefix 'config/'"
+    expected = "'column 1', 'done', 'training_iteration', 'pid', 'logdir': names of variables begin with 'config/'"
     assert f"# left out: {expected}" in load.shown
     text, objective, *_ = EXPORTS["ktt, statuses"]
     with pytest.warns(UserWarning, match=r"1 failed row with a value in column 'Time \(ms\)': the value is not read"):
