@@ -225,7 +225,8 @@ def methods(as_markdown: bool, as_json: bool) -> None:
     rows = [[f"`{name}`" if as_markdown else name, *(cells[row[d]] for d in domains)] for name, row in found.items()]
     show = format_markdown if as_markdown else format_table
     notes = [f"{i}. {why}" for i, why in enumerate(reasons, start=1)]
-    click.echo("\n".join([show(["method", *domains], rows), "", "Not supported, with these errors:", "", *notes]))
+    head = "Not supported, with these errors for an example of each domain:"
+    click.echo("\n".join([show(["method", *domains], rows), "", head, "", *notes]))
 
 
 def summary(name: str) -> str:
@@ -265,9 +266,9 @@ def example_domains() -> dict[str, Domain]:
 
     mixed = {"kind": ["x", "y", "z"], "depth": range(5), "wiring": bo.Graph(networkx.cycle_graph(5))}
     training = {
-        "rate": bo.Real(1e-5, 1e-1, log=True),
+        "rate": bo.Ordinal([1e-4, 1e-3, 1e-2]),
         "optimizer": ["sgd", "adam"],
-        "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"}),
+        "momentum": bo.Ordinal([0.0, 0.5, 0.9], when={"optimizer": "sgd"}),
         "epochs": bo.Fidelity([1, 3, 9]),
     }
     return {

@@ -51,9 +51,10 @@ LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols
 @click.option("--compile", "compiles", is_flag=True, help="First compile the loops of all models, for later runs.")
 @json_option
 def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
-    """Check the installation: versions, threads, extras, and a tiny study from ask to disk.
+    """Check the installation: versions, threads, extras.
 
-    A missing package that the core needs is a PROBLEM (exit code 1); a missing optional one is a note.
+    It also runs a tiny study, from ask to disk. A missing package that the core needs is a PROBLEM (exit code 1); a
+    missing optional one is a note.
 
     \b
     Example:

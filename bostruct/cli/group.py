@@ -43,7 +43,7 @@ def _hide_passwords_in_errors() -> Iterator[None]:
 @click.group(
     cls=DiscreetGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong use of the command line, 3 storage refused, 130 interrupted, "
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong use of the command line, 3 storage rejected, 130 interrupted, "
     "143 terminated.",
 )
 @click.version_option(__version__, prog_name="bostruct")

@@ -15,14 +15,15 @@ import click
 from bostruct.analysis.tables import format_number
 from bostruct.cli.options import (
     FiniteRange,
+    IntegerRange,
     check_outputs,
     failures_option,
-    file_to_write,
     json_option,
     open_place,
     overwrite_option,
     plain_errors,
     progress_option,
+    storage_path,
 )
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
@@ -108,9 +109,9 @@ In training, an input was (x - mean) / scale, where x is {unit}, and
     "--space", type=click.Choice(SPACES), default="chains", show_default=True, help="cifar10: the search space."
 )
 @click.option("--method", type=click.Choice(NAS_METHODS), help="By default the method of the space's paper, or nasbot.")
-@click.option("--trials", type=click.IntRange(1), help="Total number; by default as in the space's paper, or 40.")
-@click.option("--workers", type=click.IntRange(1), help="Training processes; by default 2, or one for each device.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--trials", type=IntegerRange(1), help="Total number; by default as in the space's paper, or 40.")
+@click.option("--workers", type=IntegerRange(1), help="Training processes; by default 2, or one for each device.")
+@click.option("--seed", type=IntegerRange(0), default=0, show_default=True)
 @click.option(
     "--data",
     metavar="FOLDER",
@@ -128,7 +129,7 @@ In training, an input was (x - mean) / scale, where x is {unit}, and
     default=1.0,
     help="cifar10: multiplies images, epochs, trials, filters and units, for a CPU; 0.02 takes minutes.",
 )
-@click.option("--epochs", type=click.IntRange(1), help="Epochs per training; by default from the data set's recipe.")
+@click.option("--epochs", type=IntegerRange(1), help="Epochs per training; by default from the data set's recipe.")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, or cuda:1 for the second GPU.")
 @click.option("--devices", metavar="NAMES", help="Devices of the workers: all for all GPUs, or cuda:0,cuda:1.")
 @click.option(
@@ -137,7 +138,7 @@ In training, an input was (x - mean) / scale, where x is {unit}, and
 @click.option("--out", type=click.Path(file_okay=False), help="A folder; by default nas-DATASET.")
 @click.option(
     "--storage",
-    type=file_to_write,
+    type=storage_path,
     help="A SQLite file, or postgresql://...; the same command resumes it.",
 )
 @overwrite_option
@@ -167,10 +168,10 @@ def nas(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Search for a network: convolutional networks for digits and cifar10, perceptrons for diabetes.
+    """Search for a network for digits, diabetes or CIFAR-10.
 
-    For cifar10, --space searches the space of a paper, by default with its method, recipe and number of trials: see
-    docs/nas.md.
+    Networks are perceptrons for diabetes, and otherwise convolutional. For cifar10, --space searches the space of a
+    paper, by default with its method, recipe and number of trials: see docs/nas.md.
 
     Writes best.json, best.png, convergence.png, network.py (the best network in plain torch, unless it is a program),
     best.pt (its weights) and retrain.py, which builds and trains it again.
@@ -374,4 +375,5 @@ def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: Re
     ]
     lines = best.to_text().splitlines()
     chosen = [line for line in lines if line.startswith("chosen: ")]  # in a program, these lines determine its modules
-    return "\n".join([format_pairs(rows), "", "The best network:", "", *(chosen or lines)])
+    key = "" if chosen else " (ip: input, op: output, >: the layers that a layer feeds)"
+    return "\n".join([format_pairs(rows), "", f"The best network{key}:", "", *(chosen or lines)])

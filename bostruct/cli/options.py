@@ -31,8 +31,16 @@ INTERRUPTED = 130  # the convention of shells for SIGINT
 STORAGE_LOG = "bostruct.storage"  # its warnings explain why a command waits
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
+class IntegerRange(click.IntRange):
+    """A range of integers, which errors call so."""
+
+    name = "integer"
+
+
 relabel_option = click.option(
-    "--relabel", type=click.IntRange(0), metavar="SEED", help="Permute every variable's choices at random."
+    "--relabel", type=IntegerRange(0), metavar="SEED", help="Permute every variable's choices at random."
 )
 progress_option = click.option(
     "--progress/--no-progress",
@@ -55,6 +63,8 @@ def read_max_initial_failures(context: click.Context, option: click.Parameter, g
 class FiniteRange(click.FloatRange):
     """A numeric range that excludes NaN, which click's ranges include, and infinity."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         return number if math.isfinite(number) else self.fail(f"expected a finite number, got {value}", param, ctx)
@@ -66,7 +76,7 @@ failures_option = click.option(
     default="auto",
     show_default=True,
     callback=read_max_initial_failures,
-    help="End a run after N failed trials without a completed one: a number, auto for 10 or more, or none.",
+    help="End a run after N failed trials without a completed one: auto is at least 10, none continues.",
 )
 timeout_option = click.option(
     "--timeout",
@@ -76,7 +86,7 @@ timeout_option = click.option(
 )
 patience_option = click.option(
     "--patience",
-    type=click.IntRange(1),
+    type=IntegerRange(1),
     metavar="N",
     help="End a run after N completed trials in a row without a better one.",
 )
@@ -87,6 +97,7 @@ space_option = click.option(
     "`run`, or module:name or file.py:name of the space itself.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
+storage_path = click.Path(dir_okay=False)  # checked when it is opened, with exit code 3
 FOLDERS = re.compile(r".*[/\\]")  # the folders of a path, which differ between machines
 PICTURES = (".png", ".pdf", ".svg")
 NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that are not inputs

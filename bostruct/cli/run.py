@@ -14,12 +14,12 @@ from bostruct.analysis.tables import format_number
 from bostruct.cli.options import (
     FAILED,
     FiniteRange,
+    IntegerRange,
     add_relabel,
     check_config,
     check_method,
     check_outputs,
     failures_option,
-    file_to_write,
     json_option,
     load_problem,
     name_on_record,
@@ -30,6 +30,7 @@ from bostruct.cli.options import (
     plot_option,
     progress_option,
     relabel_option,
+    storage_path,
     timeout_option,
 )
 from bostruct.cli.text import Facts, Rows, describe_findings, echo_json, format_pairs, incumbent_row, list_findings
@@ -60,19 +61,19 @@ PICTURE = "convergence.png"
 )
 @click.option(
     "--trials",
-    type=click.IntRange(1),
+    type=IntegerRange(1),
     default=100,
     show_default=True,
     help="Total number of finished trials, including earlier runs of the same command.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--storage", type=file_to_write, help="A SQLite file, or postgresql://...; the same command resumes it.")
+@click.option("--seed", type=IntegerRange(0), default=0, show_default=True)
+@click.option("--storage", type=storage_path, help="A SQLite file, or postgresql://...; the same command resumes it.")
 @click.option(
     "--name", help="Name of the study in the file of --storage; by default made of problem, method, seed and config."
 )
 @relabel_option
 @click.option("--config", type=int, metavar="C", help="Start with this published set of initial points.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that evaluate.")
+@click.option("--workers", type=IntegerRange(1), default=1, show_default=True, help="Processes that evaluate.")
 @click.option("--until-optimum", is_flag=True, help="Stop once the proven optimum is reached.")
 @click.option(
     "--regret",
@@ -216,6 +217,7 @@ def format_summary(summary: Facts, result: Result) -> str:
     """Format a summary as lines of text."""
     goals = "" if result.goals.is_default else f", {result.goals}"
     counts = ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
+    pace = summary["seconds_per_suggestion"]
     stopped = f"; {summary['stopped_early']} stopped early" if summary["stopped_early"] else ""
     rows = [
         ("problem", summary["problem"]),
@@ -223,7 +225,7 @@ def format_summary(summary: Facts, result: Result) -> str:
         ("trials", f"{summary['trials']}: {counts}{stopped}"),
         *list_findings(summary, result, with_points=True),
         *_judged_rows(summary, result),
-        ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} per suggestion (median)"),
+        *([] if pace is None else [("seconds", f"{format_number(pace, 3)} per suggestion (median)")]),
         ("stopped", summary["stopped"]),
     ]
     if summary["unread"]:
@@ -329,21 +331,21 @@ def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bo
 @click.option("--methods", default="auto,combo,annealing,hill-climbing,random", show_default=True)
 @click.option(
     "--seeds",
-    type=click.IntRange(1),
+    type=IntegerRange(1),
     default=5,
     show_default=True,
     help="Number of runs of each method; their seeds are 0, 1, ...",
 )
 @click.option(
     "--trials",
-    type=click.IntRange(1),
+    type=IntegerRange(1),
     default=100,
     show_default=True,
     help="Trials of each run, including its initial points.",
 )
 @click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and plot.")
 @relabel_option
-@click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Number of parallel runs.")
+@click.option("--processes", type=IntegerRange(1), default=2, show_default=True, help="Number of parallel runs.")
 @overwrite_option
 @timeout_option
 @patience_option
@@ -366,7 +368,9 @@ def compare(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Compare methods on a problem with several seeds each; the same command resumes an interrupted comparison.
+    """Compare methods on a problem with several seeds each.
+
+    The same command resumes an interrupted comparison.
 
     PROBLEM is a name from `bostruct problems`, or module:name or file.py:name of your own: a bostruct.Problem, an
     object with objective and space, or a function that returns one. A method may also be module:name.

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from bostruct.cli.options import (
+    IntegerRange,
     StorageRefused,
     check_folder,
     error_text,
@@ -24,6 +25,7 @@ from bostruct.cli.options import (
     open_place,
     plain_errors,
     space_option,
+    storage_path,
     warn_if_exposed,
 )
 from bostruct.cli.text import echo_json
@@ -41,10 +43,10 @@ ANSWER_SECONDS = 1.0  # for the last responses to be sent
 
 
 @click.command()
-@click.argument("file", type=file_to_write, required=False)
+@click.argument("file", type=storage_path, required=False)
 @click.option("--problem", metavar="PROBLEM", help="Serve a study of this problem, as in `bostruct run`.")
 @click.option("--method", default="auto", show_default=True, help="Method for --problem.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for --problem.")
+@click.option("--seed", type=IntegerRange(0), default=0, show_default=True, help="Seed for --problem.")
 @click.option("--name", help="Name of the study of --problem; by default as in `bostruct run`.")
 @click.option(
     "--study",
@@ -56,7 +58,7 @@ ANSWER_SECONDS = 1.0  # for the last responses to be sent
 @click.option("--stdio", is_flag=True, help="Use standard input and output, and end with the input.")
 @click.option("--socket", "path", type=file_to_write, callback=check_folder, help="Listen at this Unix socket.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; by default any free port.")
+@click.option("--port", type=IntegerRange(0, 65535), default=0, help="The port; by default any free port.")
 @click.option(
     "--token-file",
     type=file_to_write,
@@ -80,11 +82,12 @@ def serve(
     token_file: str | None,
     as_json: bool,
 ) -> None:
-    """Serve studies to other programs, which ask for points and report values as JSON.
+    """Serve studies to other programs as JSON.
 
-    All studies in FILE are served, and the studies of --problem and --study, which are stored in FILE or, without FILE,
-    in memory. Over HTTP, each request needs the random token that is printed. docs/serve.md describes the requests.
-    Ctrl-C ends the server; running trials are queued again for the next process that opens the study.
+    Programs ask for points and report values. All studies in FILE are served, and the studies of --problem and
+    --study, which are stored in FILE or, without FILE, in memory. Over HTTP, each request needs the random token
+    that is printed. docs/serve.md describes the requests. Ctrl-C ends the server; running trials are queued again
+    for the next process that opens the study.
 
     \b
     Examples:
@@ -277,14 +280,14 @@ def _serve_stdio(service: Service, answers: BinaryIO) -> None:
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--name", help="Name of the study; without it the page shows all studies of the file.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; by default any free port.")
+@click.option("--port", type=IntegerRange(0, 65535), default=0, help="The port; by default any free port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @space_option
 def watch(file: str, name: str | None, port: int, host: str, problem: str | None) -> None:
-    """Show the studies in a file or a database (postgresql://...) in the browser; the page is updated as values arrive.
+    """Show studies in the browser, updated as values arrive.
 
-    FILE is only read; other processes may write it. The printed address contains a random token, which is required to
-    open the page. Ctrl-C ends the server.
+    FILE may also be a database (postgresql://...). It is only read; other processes may write it. The printed
+    address contains a random token, which is required to open the page. Ctrl-C ends the server.
 
     \b
     Examples:

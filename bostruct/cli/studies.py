@@ -15,6 +15,7 @@ import click
 from bostruct import __version__
 from bostruct.analysis.tables import format_number, format_table
 from bostruct.cli.options import (
+    IntegerRange,
     check_folder,
     check_not_empty,
     check_outputs,
@@ -28,6 +29,7 @@ from bostruct.cli.options import (
     plot_option,
     short_name,
     space_option,
+    storage_path,
 )
 from bostruct.cli.text import (
     BEST_FACTS,
@@ -53,7 +55,7 @@ STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of run
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--name", help="Name of the study; required if the file contains several.")
-@click.option("--trial", type=click.IntRange(0), metavar="N", help="Show one trial, with all its stored data.")
+@click.option("--trial", type=IntegerRange(0), metavar="N", help="Show one trial, with all its stored data.")
 @click.option("--csv", type=file_to_write, callback=check_folder, help="Write the trials to this file, one per row.")
 @plot_option
 @overwrite_option
@@ -70,7 +72,7 @@ def show(
     problem: str | None,
     as_json: bool,
 ) -> None:
-    """List the studies in a file or a database (postgresql://...), or show one.
+    """List the studies in a file or a database, or show one.
 
     \b
     Examples:
@@ -239,10 +241,11 @@ def check_target(context: click.Context, option: click.Parameter, target: str) -
 @click.argument("copy", type=click.Path(dir_okay=False), callback=check_target)
 @json_option
 def copy(file: str, copy: str, as_json: bool) -> None:
-    """Copy a file of studies to a new file, even while a study in it runs.
+    """Copy a file of studies to a new file.
 
-    FILE and COPY may also be databases (postgresql://...). Each study is then copied as a consistent snapshot. A copy
-    by `cp` may be damaged, and is then rejected when it is opened, if a value was written at the same time.
+    A study in FILE may run meanwhile. FILE and COPY may also be databases (postgresql://...). Each study is then
+    copied as a consistent snapshot. A copy by `cp` may be damaged, and is then rejected when it is opened, if a
+    value was written at the same time.
 
     \b
     Examples:
@@ -272,7 +275,7 @@ def copy(file: str, copy: str, as_json: bool) -> None:
 @click.option("--name", required=True, help="Name of the study.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(file: str, name: str, yes: bool) -> None:
-    """Delete a study and all its trials from a file or a database, permanently.
+    """Permanently delete a study and all its trials.
 
     \b
     Example:
@@ -341,7 +344,7 @@ def _check_free(target: str, names: list[str]) -> None:
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--objective", required=True, metavar="COLUMN", help="The column of the value; a unit may be omitted.")
 @click.option("--maximize", is_flag=True, help="Larger values are better; by default, smaller values are better.")
-@click.option("--storage", type=file_to_write, help="A SQLite file, or postgresql://...; without it nothing is stored.")
+@click.option("--storage", type=storage_path, help="A SQLite file, or postgresql://...; without it nothing is stored.")
 @click.option("--name", help="Name of the study in the file of --storage; by default the name of the CSV file.")
 @click.option(
     "--space",
@@ -354,7 +357,7 @@ def _check_free(target: str, names: list[str]) -> None:
 @click.option("--failed", metavar="COLUMN", help="A column that marks failed rows.")
 @click.option("--queue", is_flag=True, help="Evaluate the rows without a value first; by default they are left out.")
 @click.option("--method", default="auto", show_default=True, help="As in `bostruct run`.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=IntegerRange(0), default=0, show_default=True)
 def import_csv(
     *,
     file: str,
@@ -434,9 +437,10 @@ def import_csv(
 def report(
     *, file: str, name: str | None, out: str | None, overwrite: bool, problem: str | None, as_json: bool
 ) -> None:
-    """Write an HTML page about the studies in a file or a database (postgresql://...): text, plots, tables.
+    """Write an HTML page about studies: text, plots, tables.
 
-    The page needs no network. FILE is only read, even while a study in it runs.
+    The page needs no network. FILE may also be a database (postgresql://...). It is only read, even while a study
+    in it runs.
 
     \b
     Examples:
@@ -505,6 +509,6 @@ def open_studies(file: str, name: str | None, space: Domain | None = None) -> It
     names = [row.name for row in place.studies()] if name is None else [name]
     if space is not None and len(names) > 1:
         known = ", ".join(map(repr, names))
-        raise click.UsageError(f"--problem: expected a file with one study, or --name, one of {known}")
+        raise click.UsageError(f"--problem: is of one study, but the file has several; pass --name, one of {known}")
     with ExitStack() as stack:
         yield [stack.enter_context(load_to_read(place, one, space)) for one in names]

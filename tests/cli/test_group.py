@@ -32,6 +32,10 @@ COMMANDS = (
 )
 
 
+def test_help_cuts_no_summary_off():
+    assert "..." not in call("--help").stdout.partition("Commands:")[2]
+
+
 def test_help_loads_nothing_heavy_and_takes_little_time():
     script = (
         "import json, sys, time\nfrom bostruct.cli import main\nmain(['--help'], standalone_mode=False)\n"

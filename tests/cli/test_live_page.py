@@ -103,7 +103,9 @@ def test_a_page_with_a_space_stays_with_its_study_where_another_one_follows(stud
     after = page.read()
     assert b"1 trial: 1 failed" in after.body
     assert b"another" not in after.body
-    with pytest.raises(click.UsageError, match="--problem: expected a file with one study, or --name"):
+    with pytest.raises(
+        click.UsageError, match="--problem: is of one study, but the file has several; pass --name, one of"
+    ):
         LivePage(study.where, space=study.domain)
 
 
@@ -115,7 +117,9 @@ def test_what_keeps_a_study_from_being_read_with_a_space_is_said_and_not_asked_a
         bo.Study({"a": bool}, method="random", storage=file, name=name).close()
     monkeypatch.setattr(live_page, "LEAST_PAUSE", 3600.0)
     said = page.read()
-    assert b'role="alert">The file cannot be read now: --problem: expected a file with one study' in said.body
+    assert (
+        b'role="alert">The file cannot be read now: --problem: is of one study, but the file has several' in said.body
+    )
     monkeypatch.setattr(page, "_read_runs", lambda: pytest.fail("it was read again"))
     assert page.read() is said
 

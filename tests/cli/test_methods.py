@@ -24,6 +24,11 @@ def test_the_command_and_the_page_have_a_row_for_each_method():
     assert [name for name in METHODS if not any(f"`{name}`" in row for row in rows)] == []
 
 
+def test_programs_in_a_space_are_searched_choice_by_choice():
+    for name in ("smbo", "smbo-mcts", "mcts"):
+        assert coverage(name)["with programs inside"] is None
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_searches_what_it_is_said_to(name):
     if name == "tpe":

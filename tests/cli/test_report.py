@@ -114,8 +114,8 @@ def test_a_space_that_the_file_does_not_hold_is_given_by_its_problem(tmp_path):
     assert "--problem on the command line" in call("show", file).stdout
     assert as_json("show", file, "--problem", problem)["recommended"]["mean"] is not None
     call("run", problem, "--trials", 3, "--seed", 1, "--storage", file)
-    for command in ("show", "report"):
-        assert "expected" in call(command, file, "--problem", problem, code=2).stderr
+    for command, words in (("show", "--name: expected one of"), ("report", "--problem: is of one study")):
+        assert words in call(command, file, "--problem", problem, code=2).stderr
 
 
 def test_a_space_itself_may_be_given_and_one_that_no_trial_is_in_is_refused(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -89,6 +90,17 @@ def test_draws(tmp_path):
     assert (tmp_path / "run.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_without_a_suggestion_there_is_no_time_of_one():
+    assert "per suggestion" not in call("run", SMALL, *RANDOM, 1, "--config", 1).stdout
+
+
+def test_a_file_that_is_only_readable_is_rejected_as_storage(tmp_path, monkeypatch):
+    file = tmp_path / "runs.db"
+    call("run", SMALL, *RANDOM, 1, "--storage", file)
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    assert "is read-only" in call("run", SMALL, *RANDOM, 2, "--storage", file, code=3).stderr
+
+
 def test_judges_a_noisy_problem_without_its_noise():
     summary, problem = as_json("run", "pest", *RANDOM, 2), problems.load("pest")
     assert summary["best_value_without_noise"] == problem.noise_free(summary["best_point"])
@@ -107,6 +119,7 @@ def test_progress_shows_incumbent_and_regret():
     [
         (SMALL, ("--method", "magic"), "magic"),
         (SMALL, ("--trials", "0"), "0"),
+        (SMALL, ("--trials", "abc"), "'abc' is not a valid integer."),
         (SMALL, ("--config", "99"), "99"),
         (SMALL, ("--plot", "run.xyz"), "run.xyz"),
         (SMALL, ("--plot", "nowhere/run.png"), "nowhere"),
