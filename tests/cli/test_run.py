@@ -132,7 +132,7 @@ def test_progress_shows_incumbent_and_regret():
             (
                 "knapsack:items=5",
                 option,
-                f"{option[0]}: expected one objective and no constraints; knapsack",
+                f"{option[0]}: expected one objective and no constraints; the goals of knapsack",
             )
             for option in (("--repeats",), ("--regret", 1), ("--stop-trials", "median"))
         ),
