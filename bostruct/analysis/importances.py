@@ -109,8 +109,7 @@ def importance(
     selected = next((tuple(one.info.get("variables", ())) for one in models), ())
     learned, n = len(data.values), len(data.result.list_completed())
     note = f"the forest learned from {learned:,} of {n:,} trials, evenly by rank" if learned < n else ""
-    if np.ptp(data.values) == 0.0:
-        note = f"all {learned:,} values are equal, so no variable has an effect"
+    note = f"all {learned:,} values are equal, so no variable has an effect" if np.ptp(data.values) == 0.0 else note
     return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, name, selected, note)
 
 

@@ -225,8 +225,7 @@ def methods(as_markdown: bool, as_json: bool) -> None:
     rows = [[f"`{name}`" if as_markdown else name, *(cells[row[d]] for d in domains)] for name, row in found.items()]
     show = format_markdown if as_markdown else format_table
     notes = [f"{i}. {why}" for i, why in enumerate(reasons, start=1)]
-    head = "Not supported, with these errors for an example of each domain:"
-    click.echo("\n".join([show(["method", *domains], rows), "", head, "", *notes]))
+    click.echo("\n".join([show(["method", *domains], rows), "", "Not supported, errors for examples:", "", *notes]))
 
 
 def summary(name: str) -> str:

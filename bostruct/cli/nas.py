@@ -23,7 +23,6 @@ from bostruct.cli.options import (
     overwrite_option,
     plain_errors,
     progress_option,
-    storage_path,
 )
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
@@ -137,9 +136,7 @@ In training, an input was (x - mean) / scale, where x is {unit}, and
 )
 @click.option("--out", type=click.Path(file_okay=False), help="A folder; by default nas-DATASET.")
 @click.option(
-    "--storage",
-    type=storage_path,
-    help="A SQLite file, or postgresql://...; the same command resumes it.",
+    "--storage", type=click.Path(dir_okay=False), help="A SQLite file, or postgresql://...; the same command resumes it."
 )
 @overwrite_option
 @failures_option

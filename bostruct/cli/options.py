@@ -97,7 +97,6 @@ space_option = click.option(
     "`run`, or module:name or file.py:name of the space itself.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
-storage_path = click.Path(dir_okay=False)  # checked when it is opened, with exit code 3
 FOLDERS = re.compile(r".*[/\\]")  # the folders of a path, which differ between machines
 PICTURES = (".png", ".pdf", ".svg")
 NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that are not inputs

@@ -30,7 +30,6 @@ from bostruct.cli.options import (
     plot_option,
     progress_option,
     relabel_option,
-    storage_path,
     timeout_option,
 )
 from bostruct.cli.text import Facts, Rows, describe_findings, echo_json, format_pairs, incumbent_row, list_findings
@@ -67,7 +66,9 @@ PICTURE = "convergence.png"
     help="Total number of finished trials, including earlier runs of the same command.",
 )
 @click.option("--seed", type=IntegerRange(0), default=0, show_default=True)
-@click.option("--storage", type=storage_path, help="A SQLite file, or postgresql://...; the same command resumes it.")
+@click.option(
+    "--storage", type=click.Path(dir_okay=False), help="A SQLite file, or postgresql://...; the same command resumes it."
+)
 @click.option(
     "--name", help="Name of the study in the file of --storage; by default made of problem, method, seed and config."
 )

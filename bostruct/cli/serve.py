@@ -25,7 +25,6 @@ from bostruct.cli.options import (
     open_place,
     plain_errors,
     space_option,
-    storage_path,
     warn_if_exposed,
 )
 from bostruct.cli.text import echo_json
@@ -43,7 +42,7 @@ ANSWER_SECONDS = 1.0  # for the last responses to be sent
 
 
 @click.command()
-@click.argument("file", type=storage_path, required=False)
+@click.argument("file", type=click.Path(dir_okay=False), required=False)
 @click.option("--problem", metavar="PROBLEM", help="Serve a study of this problem, as in `bostruct run`.")
 @click.option("--method", default="auto", show_default=True, help="Method for --problem.")
 @click.option("--seed", type=IntegerRange(0), default=0, show_default=True, help="Seed for --problem.")

@@ -29,7 +29,6 @@ from bostruct.cli.options import (
     plot_option,
     short_name,
     space_option,
-    storage_path,
 )
 from bostruct.cli.text import (
     BEST_FACTS,
@@ -344,7 +343,7 @@ def _check_free(target: str, names: list[str]) -> None:
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--objective", required=True, metavar="COLUMN", help="The column of the value; a unit may be omitted.")
 @click.option("--maximize", is_flag=True, help="Larger values are better; by default, smaller values are better.")
-@click.option("--storage", type=storage_path, help="A SQLite file, or postgresql://...; without it nothing is stored.")
+@click.option("--storage", type=click.Path(dir_okay=False), help="A file or postgresql://...; by default not stored.")
 @click.option("--name", help="Name of the study in the file of --storage; by default the name of the CSV file.")
 @click.option(
     "--space",

@@ -119,9 +119,8 @@ def compare(
         add_note(error, f"{note}; error.result compares the runs that are done." if compared else f"{note}.", compared)
         raise
     _remove(folder, storage)
-    for one in found:
-        if one.wrong_optimum:
-            warnings.warn(f"{one.name}: {one.wrong_optimum}", stacklevel=2)
+    for one in (one for one in found if one.wrong_optimum):
+        warnings.warn(f"{one.name}: {one.wrong_optimum}", stacklevel=2)
     return Comparison(found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,15 +76,12 @@ class ProblemComparison:
     @cached_property
     def wrong_optimum(self) -> str:
         """A note that a run found a better value than the optimum of the problem; empty if none did."""
-        optimum, sign = self.problem.optimum, -1.0 if is_maximized(self.problem) else 1.0
-        finals = [] if optimum is None else final_values(self.problem, self.results).values()
-        best = sign * min((sign * value for value in finals), default=math.inf)
-        if optimum is None or sign * best >= sign * optimum or is_equal(best, optimum):
+        if (optimum := self.problem.optimum) is None:
             return ""
-        return (
-            f"wrong optimum: a run found {format_number(best)}, which is better than {format_number(optimum)}; correct "
-            "optimum= of the problem, or pass noise_free= if its values are noisy"
-        )
+        sign = -1.0 if is_maximized(self.problem) else 1.0
+        best = sign * min([sign * optimum, *(sign * one for one in final_values(self.problem, self.results).values())])
+        better = f"a run found {format_number(best)}, better than {format_number(optimum)}"
+        return "" if is_equal(best, optimum) else f"wrong optimum: {better}; correct optimum=, or set noise_free="
 
     @property
     def notes(self) -> list[str]:

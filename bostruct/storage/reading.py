@@ -15,8 +15,8 @@ from bostruct.storage.protocol import StorageError, StorageLost, StoredStudy, St
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
     GOALS_SINCE,
+    HINT,
     PROGRESS_COLUMNS,
-    RESTORE,
     SHARED_SINCE,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
@@ -102,7 +102,7 @@ def read_progress(connection: Connection, study: int, where: str, version: int) 
     columns = ", ".join((*names, "checksum"))
     rows = connection.execute(f"SELECT {columns} FROM progress WHERE study = ?", (study,)).fetchall()
     if not rows:
-        raise StorageError(f"{where} cannot be read: it has no row in the table progress{RESTORE}")
+        raise StorageError(f"{where} cannot be read: it has no row in the table progress{HINT}")
     return read_progress_columns(rows[0], where)
 
 
@@ -168,10 +168,10 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
         changes = connection.execute(select, (progress.study,)).fetchall()
     found = tuple(read_change_columns(row, position, where) for position, row in enumerate(changes))
     if has_checksums and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
-        raise StorageError(f"{where} is damaged: its trials differ from what was written last{RESTORE}")
+        raise StorageError(f"{where} is damaged: its trials differ from what was written last{HINT}")
     counts = [0, *(change.trials for change in found), len(trials)]
     if counts != sorted(counts):
-        raise StorageError(f"{where}: its space changed after {counts[1:-1]} of {len(trials)} trials{RESTORE}")
+        raise StorageError(f"{where}: its space changed after {counts[1:-1]} of {len(trials)} trials{HINT}")
     return WholeStudy(StoredStudy(study, trials, found), progress, [row[-1] for row in rows] if has_checksums else [])
 
 
@@ -200,17 +200,17 @@ def _check_told(trials: list[TrialRow], expected: int, where: str) -> None:
     if found != expected:
         raise StorageError(
             f"{where}: expected {expected} finished trials, found {found}: rows were removed, or the file was copied "
-            f"or its journal removed while it was written{RESTORE}"
+            f"or its journal removed while it was written{HINT}"
         )
 
 
 def _check_numbering(trials: list[TrialRow], where: str) -> None:
     for position, row in enumerate(trials):
         if row.number != position:
-            raise StorageError(f"{where}: expected trial {position}, found trial {row.number}{RESTORE}")
+            raise StorageError(f"{where}: expected trial {position}, found trial {row.number}{HINT}")
     for position, count in Counter(row.told for row in trials if row.told is not None).items():
         if count > 1:
-            raise StorageError(f"{where}: {count} trials have position {position} in the order of completion{RESTORE}")
+            raise StorageError(f"{where}: {count} trials have position {position} in the order of completion{HINT}")
 
 
 @contextmanager

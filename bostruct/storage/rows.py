@@ -36,7 +36,7 @@ SHARED_SINCE = 5  # with shared writers and a revision counter
 _VALUE_TYPES = (
     int, int, str, str, float, NoneType, NoneType, str, float, float, int, int, NoneType, int, int,
 )  # fmt: skip  # column types of a trial that has only a value, and of its checksum
-RESTORE = "; restore a backup"  # the end of messages about damage
+HINT = "; restore a backup"  # the end of messages about damage
 OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
 
 
@@ -234,9 +234,7 @@ class _Door:
         return f"{where}: {kind}" + ("" if key is None else f" {short_repr(key)}")
 
     def refuse(self, column: str, expected: str, given: object) -> NoReturn:
-        raise StorageError(
-            f"{self._name} cannot be read: {column}: expected {expected}, got {short_repr(given)}{RESTORE}"
-        )
+        raise StorageError(f"{self._name} cannot be read: {column}: expected {expected}, got {short_repr(given)}{HINT}")
 
     def text(self, column: str, given: object) -> str:
         if not isinstance(given, str):
@@ -263,7 +261,7 @@ class _Door:
         try:
             found = _parse_outcome(status, value, parts, reason)
         except (TypeError, ValueError) as error:
-            raise StorageError(f"{self._name} cannot be read: {error}{RESTORE}") from error
+            raise StorageError(f"{self._name} cannot be read: {error}{HINT}") from error
         if found.status != status or found.value != value:
             self.refuse("status, value, reason", "values of one outcome", (status, value, reason))
         return found
@@ -271,7 +269,7 @@ class _Door:
     def check_seal(self, columns: Columns, has_checksum: bool, *times: int) -> None:
         """Raise StorageError unless the checksum matches the columns, or the original numbers in them."""
         if bytes in map(type, columns):
-            raise StorageError(f"{self._name} is damaged: it contains a blob, which no version writes{RESTORE}")
+            raise StorageError(f"{self._name} is damaged: it contains a blob, which no version writes{HINT}")
         if not has_checksum or columns[-1] == checksum(columns[:-1]):
             return
         for given in product(*(_list_given(columns[at]) for at in times)):
@@ -280,7 +278,7 @@ class _Door:
                 written[at] = one
             if columns[-1] == checksum(tuple(written)):
                 return
-        raise StorageError(f"{self._name} is damaged: its checksum does not match its columns{RESTORE}")
+        raise StorageError(f"{self._name} is damaged: its checksum does not match its columns{HINT}")
 
 
 def _list_given(stored: Column) -> Sequence[Column]:
