@@ -136,7 +136,7 @@ In training, an input was (x - mean) / scale, where x is {unit}, and
 )
 @click.option("--out", type=click.Path(file_okay=False), help="A folder; by default nas-DATASET.")
 @click.option(
-    "--storage", type=click.Path(dir_okay=False), help="A SQLite file, or postgresql://...; the same command resumes it."
+    "--storage", type=click.Path(dir_okay=False), help="A SQLite file, or postgresql://...; the same command resumes."
 )
 @overwrite_option
 @failures_option

@@ -67,7 +67,7 @@ PICTURE = "convergence.png"
 )
 @click.option("--seed", type=IntegerRange(0), default=0, show_default=True)
 @click.option(
-    "--storage", type=click.Path(dir_okay=False), help="A SQLite file, or postgresql://...; the same command resumes it."
+    "--storage", type=click.Path(dir_okay=False), help="A SQLite file, or postgresql://...; the same command resumes."
 )
 @click.option(
     "--name", help="Name of the study in the file of --storage; by default made of problem, method, seed and config."
