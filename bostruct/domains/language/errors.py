@@ -38,7 +38,7 @@ class NameClash(LanguageError):
 
 
 class PortNames(LanguageError):
-    """Raised if a part of the space lacks inputs or outputs that it must have."""
+    """Raised if a part of the space lacks inputs or outputs that it must have, or a named port."""
 
 
 class SubstitutionError(LanguageError):

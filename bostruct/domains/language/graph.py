@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard, TypeVar
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import (
@@ -24,6 +24,7 @@ from bostruct.domains.language.errors import (
     ForeignPort,
     LanguageError,
     NameClash,
+    PortNames,
 )
 from bostruct.domains.language.fingerprints import canonical_data
 from bostruct.domains.language.values import Value, as_name, as_properties, has_names, name_value, name_values
@@ -241,6 +242,17 @@ def is_hyperparameter(value: object) -> TypeGuard[Hyperparameter]:
     return isinstance(value, Discrete | DependentHyperparameter)
 
 
+Port = TypeVar("Port", Input, Output)
+
+
+class Ports(dict[str, Port]):
+    """The inputs or outputs of a module, by name."""
+
+    def __missing__(self, name: object) -> Port:
+        owners = [f"{one.module.path} has {short_repr(list(self))}" for one in self.values()] or ["the module has none"]
+        raise PortNames(f"there is no port {short_repr(name)}; {owners[0]}")
+
+
 IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # the return type of every function that builds a part
 Builder: TypeAlias = Callable[[], IO]
 
@@ -300,8 +312,8 @@ class Module:
         self.fragment = fragment
         self.name = fragment.next_name(kind)
         self.path = fragment.child_path(self.name)
-        self.inputs = {name: Input(self, name) for name in ports[0]}
-        self.outputs = {name: Output(self, name) for name in ports[1]}
+        self.inputs = Ports({name: Input(self, name) for name in ports[0]})
+        self.outputs = Ports({name: Output(self, name) for name in ports[1]})
         self.hyperparameters: dict[str, Hyperparameter] = {}
         self.constants: dict[str, object] = {}
         self.implementation = implementation

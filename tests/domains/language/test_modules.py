@@ -22,6 +22,12 @@ def test_substitutions_have_the_ports_they_declare():
         SearchSpace(wrong).assign("Part-0.h", 1)
 
 
+@pytest.mark.parametrize(("ports", "says"), [(["out"], r"M-0 has \['out'\]"), ([], "the module has none")])
+def test_a_port_that_does_not_exist_is_refused_with_the_names_that_do(ports, says):
+    with pytest.raises(errors.PortNames, match=rf"there is no port 'output'; {says}"):
+        SearchSpace(lambda: module("M", {}, ["in"], ports)[1]["output"])
+
+
 def test_local_names_are_text():
     names = lambda: {1: D([1]), "x": D([2])}  # noqa: E731
     fn = lambda _: conv2d(1)  # noqa: E731
