@@ -88,11 +88,12 @@ def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None
     draw_unseen_point(
         domain, {domain.key(first)}, np.random.default_rng(seed)
     )  # if `seen` is ignored, `first` is returned again
-    is_small = domain.size <= MOST_LISTED
+    draws = () if domain.size < math.inf else domain.sample(2 * MOST_LISTED, np.random.default_rng(seed))
+    is_small = domain.size <= MOST_LISTED or 0 < len(set(keys_of(domain, draws))) <= MOST_LISTED
     points = draw_unseen_points(domain, rng, MOST_LISTED if is_small else STEPS)
     assert len(points) <= domain.size, f"{who}.size is at least the number of points: {domain.size}, got {len(points)}"
     check_variety(domain, points, rng)
-    return points if is_small or len(points) < STEPS else None
+    return points if (is_small and len(points) <= MOST_LISTED) or len(points) < STEPS else None
 
 
 def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:

@@ -131,20 +131,20 @@ def every_point(domain: Domain, most: int, rng: np.random.Generator) -> Batch | 
 
 @contextlib.contextmanager
 def naming(part: object) -> Iterator[None]:
-    """Prefix the messages of laws inside the block with the class of a part.
+    """Prefix the messages of laws inside the block with the class of a part, which breaks the law.
 
     An error in the part, or caused by its result, is also a violation: the message names the method that raised it, or
     the current line of the law, and the error remains its cause.
     """
-    name = type(part).__name__
+    broken = f"{getattr(part, '__name__', type(part).__name__)} breaks the law: "
     try:
         yield
     except AssertionError as error:
-        if not str(error).startswith((f"{name}: ", f"{name}.")):
-            error.args = (f"{name}: {error}",)
+        if not str(error).startswith(broken):
+            error.args = (f"{broken}{error}",)
         raise
     except FORM_ERRORS as error:
-        raise AssertionError(f"{name}: {_locate_error(error)}") from error
+        raise AssertionError(f"{broken}{_locate_error(error)}") from error
 
 
 def names_part(law: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:

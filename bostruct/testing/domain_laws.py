@@ -90,7 +90,7 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_equality(domain)
     check_description(domain, rebuildable)
     points = check_unseen(domain, rng)
-    is_whole = points is not None and len(points) == domain.size  # no constraint excludes points
+    is_whole = points is not None and domain.size in (len(points), math.inf)  # no constraint excludes points
     if points is not None and is_whole and not change.have_branches(domain, points) and not _is_uneven(domain):
         check_uniform(domain, points, rng)
     for find, check in LAWS:
@@ -105,6 +105,7 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
         capability.check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
 
 
+@names_part
 def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
     """Check a small domain: its size, uniform sampling unless a scale is uneven, and `sample_unseen` to the last point.
 
@@ -119,7 +120,8 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
     """
     every = keys_of(domain, points)
     assert len(set(every)) == len(every), "different points have different keys"
-    assert domain.size == len(every), f"size is the number of points: expected {len(every)}, got {domain.size}"
+    fix = "; override it" if type(domain).size is Domain.size else ""
+    assert domain.size == len(every), f"size is the number of points: expected {len(every)}, got {domain.size}{fix}"
     for x in points:
         domain.check(x)
     if not _is_uneven(domain):
@@ -130,8 +132,8 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
 
 def check_members(domain: object) -> None:
     """Check that a domain is a subclass of the base class, which requires the abstract members."""
-    who = type(domain).__name__
-    assert isinstance(domain, Domain), f"a domain is a subclass of bostruct.contracts.Domain: {who} is not"
+    who = f"the class {domain.__name__}; pass an instance" if isinstance(domain, type) else type(domain).__name__
+    assert isinstance(domain, Domain), f"a domain is an instance of a subclass of bostruct.contracts.Domain: got {who}"
 
 
 def check_points(domain: Domain, xs: Batch) -> None:

@@ -83,13 +83,13 @@ OF_LOGARITHMS = [
 
 @pytest.mark.parametrize("fault", PLAIN)
 def test_a_faulty_bound_of_confidence_fails(fault):
-    with pytest.raises(AssertionError, match=r"^Faulty: "):
+    with pytest.raises(AssertionError, match=r"^Faulty breaks the law: "):
         check_acquisition(Faulty(LowerConfidenceBound(), fault), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("fault", PLAIN + OF_LOGARITHMS)
 def test_a_faulty_probability_fails(fault):
-    with pytest.raises(AssertionError, match=r"^Faulty: "):
+    with pytest.raises(AssertionError, match=r"^Faulty breaks the law: "):
         check_acquisition(Faulty(ProbabilityOfImprovement(), fault), np.random.default_rng(0))
 
 
@@ -138,7 +138,7 @@ class Deaf(LowerConfidenceBound):
 
 @pytest.mark.parametrize("fault", ["none", "another scale"])
 def test_a_function_of_noise_is_a_function_on_the_same_scale(fault):
-    with pytest.raises(AssertionError, match=r"^Deaf: .*with_noise"):
+    with pytest.raises(AssertionError, match=r"^Deaf breaks the law: .*with_noise"):
         check_acquisition(Deaf(1.0, fault), np.random.default_rng(0))
 
 
@@ -148,12 +148,18 @@ def test_a_bound_may_be_infinite():
 
 def test_a_level_set_is_honest_once_it_says_what_it_looks_for():
     check_acquisition(Level(), np.random.default_rng(0), minimizes=False)
-    with pytest.raises(AssertionError, match=r"^Level: a lower mean never decreases .* \(minimizes=False for"):
+    with pytest.raises(
+        AssertionError, match=r"^Level breaks the law: a lower mean never decreases .* \(minimizes=False for"
+    ):
         check_acquisition(Level(), np.random.default_rng(0))
-    with pytest.raises(AssertionError, match=r"^Faulty: upper_bounds .* never below the value.*: expected at least"):
+    with pytest.raises(
+        AssertionError, match=r"^Faulty breaks the law: upper_bounds .* never below the value.*: expected at least"
+    ):
         check_acquisition(Faulty(Level(), "takes the worth for the bound"), np.random.default_rng(0), minimizes=False)
 
 
 def test_a_worth_of_another_form_is_named():
-    with pytest.raises(AssertionError, match=r"^Faulty: an acquisition value is \(s, m\): expected 2 dimensions, got"):
+    with pytest.raises(
+        AssertionError, match=r"^Faulty breaks the law: an acquisition value is \(s, m\): expected 2 dimensions, got"
+    ):
         check_acquisition(Faulty(LowerConfidenceBound(), "averages at once"), np.random.default_rng(0))

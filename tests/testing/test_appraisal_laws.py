@@ -80,7 +80,7 @@ def cost(point):
     ],
 )
 def test_a_faulty_appraisal_fails(fault, says):
-    with pytest.raises(AssertionError, match=rf"^Faulty: {says}"):
+    with pytest.raises(AssertionError, match=rf"^Faulty breaks the law: {says}"):
         check_searcher(lambda domain: Faulty(domain, fault), SPACE, cost, np.random.default_rng(0))
 
 
@@ -205,7 +205,7 @@ class Judging(RandomSearch):
     ],
 )
 def test_faulty_bounds_and_validations_are_found(fault, says):
-    with pytest.raises(AssertionError, match=rf"^Judging: {says}"):
+    with pytest.raises(AssertionError, match=rf"^Judging breaks the law: {says}"):
         check_searcher(lambda domain: Judging(domain, fault), SPACE, cost, np.random.default_rng(0))
 
 

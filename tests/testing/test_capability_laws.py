@@ -159,7 +159,7 @@ class OtherDraws(bo.Space):
 )
 def test_a_faulty_capability_fails(faulty, says):
     for seed in range(3):
-        with pytest.raises(AssertionError, match=rf"^{faulty.__name__}: {says}"):
+        with pytest.raises(AssertionError, match=rf"^{faulty.__name__} breaks the law: {says}"):
             check_domain(faulty(VARIABLES), np.random.default_rng(seed))
 
 

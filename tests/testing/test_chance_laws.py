@@ -63,13 +63,15 @@ class OneWay(Crossed):
 )
 def test_a_domain_with_another_source_of_chance_fails(faulty, says):
     for seed in range(5):
-        with pytest.raises(AssertionError, match=rf"^{faulty.__name__}: {says}"):
+        with pytest.raises(AssertionError, match=rf"^{faulty.__name__} breaks the law: {says}"):
             check_domain(faulty(10), np.random.default_rng(seed), rebuildable=False)
 
 
 def test_all_points_of_a_small_domain_have_symmetric_neighbors():
     for seed in range(10):
-        with pytest.raises(AssertionError, match=r"^OneWay: (neighbors are symmetric|x has a neighbor y, but)"):
+        with pytest.raises(
+            AssertionError, match=r"^OneWay breaks the law: (neighbors are symmetric|x has a neighbor y, but)"
+        ):
             check_domain(OneWay(4), np.random.default_rng(seed), rebuildable=False)
 
 

@@ -47,7 +47,7 @@ check_domain(bo.Space({"a": range(5)}), np.random.default_rng(0))
 check_domain(Stuck({"a": range(5)}), np.random.default_rng(0))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "\nAssertionError: Stuck: mutate returns a different point: got" in done.stderr
+    assert "\nAssertionError: Stuck breaks the law: mutate returns a different point: got" in done.stderr
 
 
 def test_laws_refuse_to_run_where_assertions_are_skipped():
@@ -146,15 +146,18 @@ def law(part, what):
 
 def test_messages_open_with_the_part_and_say_what_came():
     for what, says in (
-        ("breaks", "Part: parts do not break"),
-        ("raises", "Part: .* raised KeyError: 2; the law was at `"),
-        ("misfits", r"Part: .* raised TypeError: object of type 'Part' has no len\(\); the law was at `"),
+        ("breaks", "Part breaks the law: parts do not break"),
+        ("raises", "Part breaks the law: .* raised KeyError: 2; the law was at `"),
+        (
+            "misfits",
+            r"Part breaks the law: .* raised TypeError: object of type 'Part' has no len\(\); the law was at `",
+        ),
     ):
         with pytest.raises(AssertionError, match=rf"^{says}"):
             law(what=what, part=Part())
     with pytest.raises(AssertionError) as caught, naming(Part()):
         law(Part(), "breaks")
-    assert str(caught.value) == "Part: parts do not break"
+    assert str(caught.value) == "Part breaks the law: parts do not break"
 
 
 def test_an_error_names_the_method_and_the_step_of_the_law():
@@ -166,14 +169,16 @@ def test_an_error_names_the_method_and_the_step_of_the_law():
 
     with pytest.raises(AssertionError) as caught:
         check_domain(Broken({"a": range(5)}), np.random.default_rng(0))
-    assert str(caught.value).startswith("Broken: take raised KeyError: 'nothing'; the law was at `")
+    assert str(caught.value).startswith("Broken breaks the law: take raised KeyError: 'nothing'; the law was at `")
     assert isinstance(caught.value.__cause__, KeyError)
 
     class Empty(bo.Space):
         def sample(self, m, rng):
             del m, rng
 
-    with pytest.raises(AssertionError, match=r"^Empty: a result does not have the form of the contract, TypeError: "):
+    with pytest.raises(
+        AssertionError, match=r"^Empty breaks the law: a result does not have the form of the contract, TypeError: "
+    ):
         check_domain(Empty({"a": range(5)}), np.random.default_rng(0))
 
 

@@ -121,7 +121,9 @@ class Squared(Faulty):
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("space", [SPACE, bo.Space({f"x{i}": bool for i in range(4)})], ids=["large", "small"])
 def test_an_indefinite_kernel_fails_under_any_seed(space, seed):
-    with pytest.raises(AssertionError, match=r"^Squared: gram is positive semi-definite at theta .*, for \d+ "):
+    with pytest.raises(
+        AssertionError, match=r"^Squared breaks the law: gram is positive semi-definite at theta .*, for \d+ "
+    ):
         check_kernel(Squared(), space, np.random.default_rng(seed))
 
 
@@ -131,7 +133,7 @@ def test_a_kernel_that_overflows_far_from_its_initial_values_fails_under_any_see
         def gram(self, theta, prepared):
             return super().gram(theta, prepared) * (np.nan if abs(theta[0] + 1.0) > 2.0 else 1.0)
 
-    with pytest.raises(AssertionError, match=r"^Overflowing: gram is finite at theta"):
+    with pytest.raises(AssertionError, match=r"^Overflowing breaks the law: gram is finite at theta"):
         check_kernel(Overflowing(), SPACE, np.random.default_rng(seed))
 
 
@@ -180,7 +182,7 @@ class Misformed(Faulty):
     ],
 )
 def test_a_value_of_the_wrong_form_is_named(fault, says, rng):
-    with pytest.raises(AssertionError, match=rf"^Misformed: {says}"):
+    with pytest.raises(AssertionError, match=rf"^Misformed breaks the law: {says}"):
         check_kernel(Misformed(fault), SPACE, rng, reach=1.0)
 
 
@@ -268,5 +270,7 @@ def test_an_override_that_does_something_else_than_the_default_is_named(fault, r
 
 
 def test_a_plain_object_is_no_kernel(rng):
-    with pytest.raises(AssertionError, match=r"object: check_part raised TypeError: kernel: expected a bostruct"):
+    with pytest.raises(
+        AssertionError, match=r"object breaks the law: check_part raised TypeError: kernel: expected a bostruct"
+    ):
         check_kernel(object(), SPACE, rng)  # type: ignore[arg-type]

@@ -112,7 +112,7 @@ FAULTS += ["trusts bounds", "says another score", "says no JSON"]
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_maximizer_fails(fault, rng):
-    with pytest.raises(AssertionError, match=r"^Faulty: "):
+    with pytest.raises(AssertionError, match=r"^Faulty breaks the law: "):
         check_maximizer(Faulty(fault), SPACE, rng)
 
 
@@ -123,10 +123,12 @@ def test_the_faultless_pass(rng):
 @pytest.mark.parametrize("domain", [SPACE, bo.Space({"a": bool, "b": bool})], ids=["large", "four points"])
 def test_a_maximizer_with_a_generator_of_its_own_fails(domain):
     for seed in range(5):
-        with pytest.raises(AssertionError, match=r"^Faulty: the same seed (leads to|scores) the same"):
+        with pytest.raises(AssertionError, match=r"^Faulty breaks the law: the same seed (leads to|scores) the same"):
             check_maximizer(Faulty("draws from its own generator"), domain, np.random.default_rng(seed))
 
 
 def test_points_without_a_record_fail(rng):
-    with pytest.raises(AssertionError, match=r"^Faulty: a maximizer returns points and their info: got array"):
+    with pytest.raises(
+        AssertionError, match=r"^Faulty breaks the law: a maximizer returns points and their info: got array"
+    ):
         check_maximizer(Faulty("returns points alone"), SPACE, rng)

@@ -82,8 +82,10 @@ class Bound(bo.Space):
 
 
 def test_what_is_no_domain_is_refused_with_the_name_of_the_base():
-    with pytest.raises(AssertionError, match=r"a domain is a subclass of bostruct\.contracts\.Domain: object is not"):
+    with pytest.raises(AssertionError, match=r"instance of a subclass of bostruct\.contracts\.Domain: got object$"):
         check_members(object())
+    with pytest.raises(AssertionError, match=r"^Swaps breaks the law: .*: got the class Swaps; pass an instance$"):
+        check_domain(Swaps, np.random.default_rng(0))
     check_members(Swaps(4))
 
 

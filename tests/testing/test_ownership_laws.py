@@ -115,7 +115,7 @@ class KeepsData(Rows):
 )
 def test_a_domain_that_changes_or_shares_points_fails(faulty, says):
     for seed in range(3):
-        with pytest.raises(AssertionError, match=rf"^{faulty.__name__}: {says}"):
+        with pytest.raises(AssertionError, match=rf"^{faulty.__name__} breaks the law: {says}"):
             check_domain(faulty(5), np.random.default_rng(seed), rebuildable=False)
 
 

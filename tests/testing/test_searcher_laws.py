@@ -89,7 +89,7 @@ def total(point: dict) -> float:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_searcher_fails(fault, rng):
-    with pytest.raises(AssertionError, match=r"^Faulty: "):
+    with pytest.raises(AssertionError, match=r"^Faulty breaks the law: "):
         check_searcher(lambda domain: Faulty(domain, fault, []), bo.Space(VARIABLES), total, rng)
 
 
@@ -119,7 +119,7 @@ def test_a_searcher_that_repeats_points_of_a_full_domain_fails(rng):
             return RandomSearch.suggest(self, history, state, rng)
 
     with pytest.raises(
-        AssertionError, match=r"^Restless: suggest raises SpaceExhausted once every point has been seen"
+        AssertionError, match=r"^Restless breaks the law: suggest raises SpaceExhausted once every point has been seen"
     ):
         check_searcher(Restless, bo.Space(VARIABLES), total, rng)
     check_searcher(Restless, bo.Space({**VARIABLES, "d": range(100)}), total, rng)  # too large to list
@@ -129,18 +129,20 @@ def test_what_is_no_subclass_and_a_number_of_points_that_is_none_fail(rng):
     class Thing:
         domain = bo.Space(VARIABLES)
 
-    with pytest.raises(AssertionError, match=r"^Thing: a searcher is a bostruct.contracts.Searcher: subclass it"):
+    with pytest.raises(
+        AssertionError, match=r"^Thing breaks the law: a searcher is a bostruct.contracts.Searcher: subclass it"
+    ):
         check_searcher(lambda _: Thing(), Thing.domain, total, rng)
 
     class Uncounted(RandomSearch):
         n_initial = "ten"
 
-    with pytest.raises(AssertionError, match=r"^Uncounted: n_initial is a number of points: got 'ten'"):
+    with pytest.raises(AssertionError, match=r"^Uncounted breaks the law: n_initial is a number of points: got 'ten'"):
         check_searcher(Uncounted, bo.Space(VARIABLES), total, rng)
 
 
 def test_a_tuple_that_is_no_suggestion_is_named(rng):
-    with pytest.raises(AssertionError, match=r"^Faulty: suggest returns a Suggestion: got tuple "):
+    with pytest.raises(AssertionError, match=r"^Faulty breaks the law: suggest returns a Suggestion: got tuple "):
         check_searcher(lambda domain: Faulty(domain, "a plain tuple", []), bo.Space(VARIABLES), total, rng)
 
 

@@ -199,7 +199,7 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_back_end_fails(fault: str) -> None:
     faulty = Faulty(fault)
-    with pytest.raises(AssertionError, match=r"^Faulty: "):
+    with pytest.raises(AssertionError, match=r"^Faulty breaks the law: "):
         check_storage(lambda: faulty)
 
 
@@ -231,7 +231,7 @@ def test_the_faultless_pass() -> None:
 )
 def test_a_fault_is_named(fault: str, says: str) -> None:
     faulty = Faulty(fault)
-    with pytest.raises(AssertionError, match=f"^Faulty: {says}"):
+    with pytest.raises(AssertionError, match=f"^Faulty breaks the law: {says}"):
         check_storage(lambda: faulty)
 
 
@@ -246,7 +246,7 @@ class Bare:
 
 def test_a_storage_that_is_not_made_of_the_base_is_told_which() -> None:
     wanted = r"a bostruct.storage.Storage \(subclass it\)"
-    with pytest.raises(AssertionError, match=f"^Bare: .*storage: expected {wanted}"):
+    with pytest.raises(AssertionError, match=f"^Bare breaks the law: .*storage: expected {wanted}"):
         check_storage(Bare)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=f"storage: expected the path of a file, {wanted}, or None; got <.*Bare"):
         open_storage(Bare())  # type: ignore[arg-type]
@@ -268,5 +268,5 @@ def test_every_member_of_a_base_has_a_law(base: type) -> None:
 
 def test_a_writer_that_does_not_look_where_it_writes_fails() -> None:
     faulty = Faulty("none")
-    with pytest.raises(AssertionError, match=r"^Faulty: check_place raises StorageLost once the opened"):
+    with pytest.raises(AssertionError, match=r"^Faulty breaks the law: check_place raises StorageLost once the opened"):
         check_storage(lambda: faulty, lambda: None)

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from bostruct.contracts import SpaceExhausted
-from bostruct.testing import check_domain
+from bostruct.contracts import Domain, SpaceExhausted
+from bostruct.testing import check_domain, check_enumeration
 from bostruct.testing.chance_laws import CountedKeys, check_unseen
 from tests.permutations import Permutations
 
@@ -68,6 +68,15 @@ class Modest(Permutations):
         return Permutations(self.n).sample_unseen(seen, rng)
 
 
+class Uncounted(Permutations):
+    size = Domain.size
+    sample_unseen = Domain.sample_unseen
+
+
+class LopsidedUncounted(Uncounted, Lopsided):
+    pass
+
+
 UNSEEN = "sample_unseen returns a point whose key is not in `seen`, or raises SpaceExhausted"
 FAULTS = [
     (Ignoring, 6, f"Ignoring.{UNSEEN}"),  # a large domain, in which a repeat is rare
@@ -78,6 +87,7 @@ FAULTS = [
     (Restless, 6, "Restless.sample_unseen with the same generator returns the same point"),
     (Constant, 5, "Constant.sample draws points independently: 40 draws were one point"),
     (Lopsided, 3, "Lopsided.sample draws uniformly"),
+    (LopsidedUncounted, 3, "LopsidedUncounted.sample draws uniformly"),
     (Modest, 3, "Modest.size is at least the number of points: 4"),
 ]
 
@@ -87,6 +97,14 @@ def test_a_faulty_domain_breaks_the_law_by_name(faulty, n, message):
     with pytest.raises(AssertionError) as caught:
         check_domain(faulty(n), np.random.default_rng(0), rebuildable=False)
     assert message in str(caught.value)
+
+
+def test_a_uniform_domain_needs_no_size_for_the_laws_but_for_an_enumeration():
+    for n in (3, 4, 5):
+        check_domain(Uncounted(n), np.random.default_rng(0), rebuildable=False)
+    words = "Uncounted breaks the law: size is the number of points: expected 6, got inf; override it$"
+    with pytest.raises(AssertionError, match=words):
+        check_enumeration(Uncounted(3), list(itertools.permutations(range(3))), np.random.default_rng(0))
 
 
 def test_all_points_of_a_small_domain_are_known_afterwards():

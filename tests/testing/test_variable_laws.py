@@ -312,7 +312,7 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
 )
 def test_a_faulty_variable_fails(faulty, says):
     SHARED.clear()
-    with pytest.raises(AssertionError, match=f"^{faulty.__name__}: {says}"):
+    with pytest.raises(AssertionError, match=f"^{faulty.__name__} breaks the law: {says}"):
         check_variable(faulty(["a", "b", "c"]), np.random.default_rng(0))
 
 
@@ -353,7 +353,7 @@ class Crosses(Ring):
     ],
 )
 def test_what_a_kind_says_of_its_values_is_checked(faulty, says):
-    with pytest.raises(AssertionError, match=f"^{faulty.__name__}: {says}"):
+    with pytest.raises(AssertionError, match=f"^{faulty.__name__} breaks the law: {says}"):
         check_variable(faulty(["a", "b", "c"]), np.random.default_rng(0))
 
 
