@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_part
-from bostruct.contracts import Array, Json, Kernel, NumericalError, ParsedJson, Prior
+from bostruct.checks import check_part, short_repr
+from bostruct.contracts import Array, Json, Kernel, NumericalError, Parameter, ParsedJson, Prior
 from bostruct.surrogates.gaussian import LARGEST_EXPONENT
 
 REACH = 50.0  # maximum distance of a logarithm from its prior mean, beyond which exponentials overflow
@@ -197,8 +197,11 @@ class ScalePriors(NamedTuple):
 
 
 def check_kernel_base(kernel: Kernel) -> None:
-    """Raise TypeError for a kernel, or a prior of its parameters, that does not derive from its base."""
+    """Raise TypeError for a kernel, its parameters or one of their priors, that does not derive from its base."""
     for block in check_part("kernel", kernel, Kernel).parameters:
+        if not isinstance(block, Parameter):
+            form = "bostruct.contracts.Parameter(name, size, prior, initial)"
+            raise TypeError(f"kernel: parameters: expected {form} for each, got {short_repr(block)}")
         check_part(f"kernel: {block.name}: prior", block.prior, Prior)
 
 

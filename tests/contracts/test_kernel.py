@@ -119,6 +119,10 @@ def test_a_plain_prior_is_refused_by_name():
     refusal = r"kernel: log_rate: prior: expected a bostruct\.contracts\.Prior \(subclass it\), got object"
     with pytest.raises(TypeError, match=refusal):
         methods.bayesian(SPACE, kernel=Odd())
+    Odd.parameters = property(lambda _: (("log_rate", 1, Normal(0.0, 1.0), -1.0),))
+    refusal = r"kernel: parameters: expected bostruct\.contracts\.Parameter\(name, .*\) for each, got \('log_rate', 1"
+    with pytest.raises(TypeError, match=refusal):
+        methods.bayesian(SPACE, kernel=Odd())
     with pytest.raises(TypeError, match="noise_prior: expected a bostruct"):
         MAPGP(Differing(), SPACE.join, cast(Any, object()), 0.0)
 
