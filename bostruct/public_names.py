@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-_BY_NEW = {  # old names by their replacement, for any package that had them
+_BY_NEW = {  # old names, and names of other tools, by their replacement, for any package
+    "bostruct.Integer": "Int",
+    "bostruct.Real": "Float Uniform",
     "bostruct.contracts.AcquisitionFunction": "Acquisition DependsOnNoise HasWorthGradient",
     "bostruct.contracts.AcquisitionGradient": "WorthSlopes",
     "bostruct.contracts.Choice": "Coordinate",

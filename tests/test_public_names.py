@@ -212,6 +212,7 @@ def test_a_package_loads_nothing_before_a_name_is_used():
         ("bostruct.contracts", "has_capability", "Domain.traits, which says what a domain can do"),
         ("bostruct.storage", "SharedWriter", "bostruct.storage.StudyWriter"),
         ("bostruct", "HasLine", "bostruct.contracts.Kernel"),
+        ("bostruct", "Float", "bostruct.Real"),
     ],
 )
 def test_an_old_name_says_what_to_use(package, name, use):

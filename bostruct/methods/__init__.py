@@ -125,6 +125,10 @@ def find_method(name: str) -> Callable[..., Searcher]:
     installed = plugins.list_plugins(plugins.METHODS)
     if name in installed:
         return _check_method_builder(name, plugins.load_plugin("method", installed[name]))
+    if name == "bayesian":
+        raise ValueError(
+            "method: use auto, or the searcher that bostruct.methods.bayesian(space) returns; got 'bayesian'"
+        )
     known = sorted({*METHODS, *plugins.list_loadable(plugins.METHODS)} - {"auto"})  # sorted for the message
     check_choice("method", name, ("auto", *known))
     raise AssertionError("check_choice rejects every other name")

@@ -69,6 +69,7 @@ def test_problems_methods_and_configurations_are_checked_before_any_work():
         (options.load_problem, ("knapsac",), "knapsac"),
         (options.load_space, ("knapsac",), "problem: expected one of"),
         (options.check_method, ("magic", problem), "method: expected one of auto, .*'magic'"),
+        (options.check_method, ("bayesian", problem), r"method: use auto, or .*methods\.bayesian\(space\).*'bayesian'"),
         (options.check_method, ("hyperband", problem), "stages=6 cannot be searched by hyperband: method: expected"),
         (options.check_config, (problem, 99), "--config: expected one of 1, .*; got 99"),
         (add_relabel, ("branin:relabel=2", 3), "branin:relabel=2 contains relabel= already"),
