@@ -88,8 +88,10 @@ def check_number(
 def _describe_interval(low: float, high: float, above: float, below: float) -> str:
     """Return the allowed interval, as the end of a phrase; "" if any number is allowed."""
     least, most = max(low, above), min(high, below)
-    if least == -np.inf and most == np.inf:
-        return ""
+    if most == np.inf:
+        return "" if least == -np.inf else f" {'of at least' if low > above else 'above'} {least}".removesuffix(".0")
+    if least == -np.inf:
+        return f" {'of at most' if high < below else 'below'} {most}".removesuffix(".0")
     opening, closing = "[" if low > above else "(", "]" if high < below else ")"
     return f" in {opening}{least}, {most}{closing}"
 
@@ -159,7 +161,7 @@ def require(found: Trait | None, domain: Domain, base: type[Trait], method: str,
     if found is not None:
         return found
     wide = name_wide(domain)
-    lacking = "has none" if wide else f"is no bostruct.contracts.{base.__name__}"
+    lacking = "is not one choice" if wide else f"is no bostruct.contracts.{base.__name__}"
     need = re.split(r"[.:]\s|\.$", base.__doc__ or base.__name__, maxsplit=1)[0]
     got = f"{type(domain).__name__}{wide}{role}, which {lacking}"
     raise DomainError(f"method: {method} needs {need[:1].lower() + need[1:]}, got {got}")

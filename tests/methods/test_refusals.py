@@ -115,7 +115,9 @@ def test_conditions_come_first_so_that_no_advice_is_refused(method):
 @pytest.mark.parametrize("method", ["tpe", "wrs", "mcts"])
 def test_a_structure_of_a_part_is_named_with_the_part(method):
     space = bo.Space({"b": bool, "d": {"p": bo.Permutation(range(4)), "c": bool}})
-    with pytest.raises(DomainError, match="got Space with the Permutation 'p' as the part 'd', which has none"):
+    with pytest.raises(
+        DomainError, match="got Space with the Permutation 'p' as the part 'd', which is not one choice"
+    ):
         methods.searcher(method, space)
 
 

@@ -94,7 +94,7 @@ def test_beats_random_search_on_max3sat():
     ("settings", "message"),
     [
         ({"n_initial": 0}, "n_initial: expected at least 1, got 0"),
-        ({"temperature": -1.0}, "temperature: expected a finite number in"),
+        ({"temperature": -1.0}, "temperature: expected a finite number of at least 0"),
         ({"cooling": 0.0}, "cooling: expected a finite number in"),
         ({"cooling": 1.1}, "cooling: expected a finite number in"),
         ({"free_steps": 0}, "free_steps: expected at least 1, got 0"),

@@ -188,7 +188,8 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
     TypeError, ValueError
         If an argument is invalid.
     """
-    low, high = check_integer("low", low, 1 if log else -(2**53)), check_integer("high", high, low, 2**53)
+    low = check_integer("low with log=True" if log else "low", low, 1 if log else -(2**53))
+    high = check_integer("high", high, low, 2**53)
     if steps is None and not log:
         if high - low >= MAX_INTEGERS:
             raise ValueError(
@@ -225,7 +226,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     TypeError, ValueError
         If an argument is invalid.
     """
-    low = check_number("low", low, above=0.0 if log else -math.inf)
+    low = check_number("low with log=True" if log else "low", low, above=0.0 if log else -math.inf)
     high = check_number("high", high, low)
     return Discrete(
         list(dict.fromkeys(_even_grid(low, high, check_integer("steps", steps, 1), log))), name, ordered=True

@@ -91,9 +91,9 @@ REFUSED_RANGES = [
     (lambda: OneOfK(0), "k: expected at least 1, got 0"),
     (lambda: OneOfKFactorial(101), "k: expected between 1 and 100, got 101"),
     (lambda: IntRange(3, 2), "high: expected between 3 and"),
-    (lambda: IntRange(0, 5, log=True), "low: expected at least 1, got 0"),
+    (lambda: IntRange(0, 5, log=True), "low with log=True: expected at least 1, got 0"),
     (lambda: IntRange(1, 5, 0), "steps: expected between 1 and"),
-    (lambda: FloatRange(0.0, 1.0, 3, log=True), "low: expected"),
+    (lambda: FloatRange(0.0, 1.0, 3, log=True), "low with log=True: expected a finite number above 0, got 0"),
     (lambda: FloatRange(1.0, 0.5, 3), "high: expected"),
     (lambda: FloatRange(0.0, float("inf"), 3), "high: expected"),
 ]

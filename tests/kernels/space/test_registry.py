@@ -114,8 +114,8 @@ def test_a_study_of_orders_goes_on_from_its_file(tmp_path):
 def test_methods_that_need_single_choices_refuse_by_name():
     refusals = {
         "bocs": "o: expected variables that are one choice each, got a Order",
-        "tpe": "tpe needs .* decisions one after another, got Space with the Order 'o', which has none",
-        "mcts": "mcts needs .* decisions one after another, got Space with the Order 'o', which has none",
+        "tpe": "tpe needs .* decisions one after another, got Space with the Order 'o', which is not one choice",
+        "mcts": "mcts needs .* decisions one after another, got Space with the Order 'o', which is not one choice",
         "smac": "smac needs a domain of named choices, features or architectures, got Space",
     }
     for method, message in refusals.items():
