@@ -159,6 +159,17 @@ KINDS: list[tuple[Any, Any]] = [
 ]
 
 
+def test_the_trials_of_a_removed_variable_return_with_a_default(file: Path) -> None:
+    with pytest.warns(SpaceChanged, match=r"\n- a: .* 'x', because it has no such variable; open the study once with"):
+        open_study(file, {"b": bo.Integer(0, 5)}).close()
+    open_study(file, OLD | {"a": bo.Categorical(["x", "y"], default="x")}).close()
+    with (
+        pytest.warns(SpaceChanged, match="which is not its default"),
+        open_study(file, {"b": bo.Integer(0, 5)}) as study,
+    ):
+        assert numbers_unread(study) == [1, 3, 5]
+
+
 @pytest.mark.parametrize(("variable", "default"), KINDS, ids=lambda one: getattr(one, "kind", None))
 def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Path, variable: Any, default: Any) -> None:
     with open_study(file, OLD | {"new": variable}) as study:
@@ -166,7 +177,7 @@ def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Pat
         other = next(x for x in variable.choices if x != default)
         study.add({"a": "x", "b": 0, "new": default}, 1.0)
         study.add({"a": "x", "b": 0, "new": other}, 1.0)
-    with pytest.warns(SpaceChanged, match=r"1 of 9 trials .*\n- new: the space cannot represent the trial's value"):
+    with pytest.warns(SpaceChanged, match=r"1 of 9 .*\n- new: the space cannot represent .*, which is not its default"):
         study = open_study(file, OLD)
     with study:
         assert [trial.unread is None for trial in study.trials] == [True] * 8 + [False]

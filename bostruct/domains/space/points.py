@@ -230,6 +230,8 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
             if tuple(variable.decode_from(value, description)) == own:
                 return
     why = "and it has no default=" if own is None and "default" not in description else "which is not its default"
+    if variable is None and "default" not in description:
+        why = "because it has no such variable; open the study once with a default= for the variable, then without it"
     raise _not_representable(name, value, why)
 
 
