@@ -555,7 +555,7 @@ def _failure(
     if isinstance(name, str) and name in variables and name not in point:
         return PredicateError(
             f"constraint {predicate_name(rule)} reads {name}, which {short_repr(point, 200)} lacks: it exists "
-            f"if {describe_when(variables[name].when)}; use point.get({name!r})"
+            f"if {describe_when(variables[name].when)}; use point.get({name!r}, VALUE)"
         )
     return PredicateError(f"constraint {predicate_name(rule)} failed on {short_repr(point, 200)}: {error!r}")
 

@@ -124,7 +124,7 @@ def fix_constraints(
         except KeyError as error:
             raise DomainError(
                 f"fix: constraint {predicate_name(rule)} reads {error.args[0]}, which no point has because of the "
-                f"fixed values; use point.get({error.args[0]!r})"
+                f"fixed values; use point.get({error.args[0]!r}, VALUE)"
             ) from error
         if rest is False:
             without = f" and without {', '.join(sorted(point.gone))}" if point.gone else ""
