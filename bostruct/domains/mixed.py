@@ -263,9 +263,8 @@ class MixedSpace(Joint):
         if m and not found:
             described = describe_draws(self.constraints, draws, self._satisfies)
             raise DomainError(
-                f"constraints: no point that satisfies all {len(self.constraints)} was found in {n_drawn} draws: "
-                f"{described}{ended}; loosen them, or move constraints on a single part "
-                "into that part"
+                f"constraints: no valid point was found in {n_drawn} draws: {described}{ended}; loosen them, or "
+                "move constraints on a single part into that part"
             )
         while len(found) < m:
             found.append(self._walk(found[int(rng.integers(len(found)))], rng))
@@ -629,7 +628,7 @@ def _find_absent(domain: Domain, point: Mapping[str, Presented], path: str, name
         own, inner_path = (point, path) if part == OWN else (point[part], f"{path}[{part!r}]")
         yield from _find_absent(inner, own, inner_path, name)
         if name in inner.variables and name not in own:
-            yield f"it exists if {describe_when(inner.variables[name].when)}; use {inner_path}.get({name!r})"
+            yield f"it exists if {describe_when(inner.variables[name].when)}; use {inner_path}.get({name!r}, VALUE)"
 
 
 def _has_real(domain: Domain) -> bool:

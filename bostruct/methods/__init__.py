@@ -126,9 +126,7 @@ def find_method(name: str) -> Callable[..., Searcher]:
     if name in installed:
         return _check_method_builder(name, plugins.load_plugin("method", installed[name]))
     if name == "bayesian":
-        raise ValueError(
-            "method: use auto, or the searcher that bostruct.methods.bayesian(space) returns; got 'bayesian'"
-        )
+        raise ValueError("method: use auto, or a searcher, bostruct.methods.bayesian(space); got 'bayesian'")
     known = sorted({*METHODS, *plugins.list_loadable(plugins.METHODS)} - {"auto"})  # sorted for the message
     check_choice("method", name, ("auto", *known))
     raise AssertionError("check_choice rejects every other name")

@@ -238,6 +238,7 @@ class ParentTest:
             if isinstance(test, OneOf) or not callable(test):
                 several = isinstance(test, OneOf) and any(isinstance(one, list | tuple) for one in test.values)
                 hint = "; OneOf takes the values one by one: OneOf('a', 'b')" if several else ""
+                hint = f"; write list({test!r}), or a function of the value" if isinstance(test, range) else hint
                 hint = "; an empty list matches no value" if isinstance(test, list | tuple) and not test else hint
                 raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             if isinstance(test, Clause):
@@ -310,9 +311,8 @@ class Conditions:
         if self:
             for name, is_reached in zip(self.names, self._count.reached, strict=True):
                 if not is_reached:
-                    raise NeverActive(
-                        name, f"{name}: when: no point has this variable, {describe_when(variables[name].when)}"
-                    )
+                    rule = describe_when(variables[name].when)
+                    raise NeverActive(name, f"{name}: when: no point has this variable: it never holds that {rule}")
 
     def __bool__(self) -> bool:
         return bool(self.parents)

@@ -870,7 +870,7 @@ class SpaceLinear:
             )
             return
         conflict = widest.find_conflict()
-        named = ", ".join(short_repr(widest.rules[r], 200) for r in conflict)
+        named = (" and " if len(conflict) == 2 else ", ").join(short_repr(widest.rules[r], 200) for r in conflict)
         few = {1: "", 2: "both "}.get(len(conflict), "all of ")
         raise DomainError(
             f"constraints: no point satisfies {few}{named}, within the bounds of the variables; leave one out, or "

@@ -75,14 +75,9 @@ def variable(name: str, given: object) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     if given is float or given is int:
         kind = "Real" if given is float else "Integer"
-        raise WrongPart(
-            f"{name}: a number needs bounds: use bostruct.{kind}(low, high), got the class {given.__name__}"
-        )
+        raise WrongPart(f"{name}: expected bounds: use bostruct.{kind}(low, high), got the class {given.__name__}")
     if isinstance(given, np.ndarray):
-        raise WrongPart(
-            f"{name}: expected an array of ascending numbers, in one dimension, got {short_repr(given)}; for choices "
-            "without an order, use a list"
-        )
+        raise WrongPart(f"{name}: expected a list, or a 1-d array of ascending numbers, got {short_repr(given)}")
     return check_part(name, given, Variable, also=EXPECTED, error=WrongPart)
 
 

@@ -25,7 +25,6 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DRAWS_UNSEEN, Array, DomainError, IntArray, SpaceExhausted, draw_unseen
 from bostruct.domains.space.call_limit import CallLimit, call_limit, charge_once, limit_calls, limit_search
-from bostruct.domains.space.clauses import predicate_name
 from bostruct.domains.space.constraints import (
     ConstrainedProduct,
     Sample,
@@ -107,7 +106,7 @@ def _describe_failure(space: ConstrainedProduct, counts: IntArray, repairs: Sequ
     rows = [row for pair in zip(uniform, tilted, strict=False) for row in pair]  # in turn, as only some may be used
     points = [space.present(row) for row in rows]
     described = describe_draws(rules, points, lambda point, rule: not find_broken(space, point, [rule]))
-    text = f"{np.sum(counts >= 0)} draws{f' and {len(repairs)} repairs' if repairs else ''}: {described}"
+    text = f"{np.sum(counts >= 0)} draws{f' and {len(repairs)} repaired points' if repairs else ''}: {described}"
     if repairs:
         best = min(repairs, key=lambda repair: len(repair.broken))
         text += (
@@ -485,9 +484,9 @@ def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np
         known = np.concatenate([found, starts[:N_CHAINS], survey.points])
         if not len(known):
             raise DomainError(
-                f"constraints: no point that satisfies all {len(space.constraints)} was found in {survey.refusal}"
-                "; give initial_points= that satisfy them, loosen them, or split them into smaller predicates; give an "
-                "equality of numbers a tolerance, or compute one number from the others in the objective"
+                f"constraints: no valid point was found in {survey.refusal}; give initial_points= that satisfy "
+                "them, loosen them, or split them into smaller predicates; give an equality of numbers a tolerance, or "
+                "compute one number from the others in the objective"
             )
         rows = np.concatenate([found, _walk_from(space, known, m - len(found), thin, rng)])
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
@@ -517,8 +516,9 @@ def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, rng: np.rand
 def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
     every = space.enumerate()
     if not len(every):
-        names = ", ".join(predicate_name(c) for c in space.constraints)
-        raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
+        rules = label_rules(space.constraints, range(len(space.constraints)))
+        few = "all of " if len(space.constraints) > 1 else ""
+        raise DomainError(f"constraints: none of the {space.n_points} points satisfies {few}{rules:.200}")
     return every[draw_listed([space.variables], [every], m, rng)]
 
 

@@ -131,7 +131,8 @@ class Subset(Variable):
         """Return the bits of a subset; raise PointError for items that are unknown, repeated, too few or too many."""
         value = list_entries(value)
         if not isinstance(value, list | tuple | set | frozenset):
-            raise PointError(f"expected a list, tuple or set of {self._expected()}, got {short_repr(value)}")
+            hint = '; in a table, write JSON such as ["a", "b"]' if isinstance(value, str) else ""
+            raise PointError(f"expected a list, tuple or set of {self._expected()}, got {short_repr(value)}{hint}")
         return self._to_bits([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
@@ -219,8 +220,8 @@ def _check_sizes(kind: str, size: object, n: int) -> tuple[int, int]:
     if are_sizes and (pair[0] < pair[1] or 0 < pair[0] < n):
         return pair[0], pair[1]
     raise DomainError(
-        f"{kind}: size: expected an integer from 1 to {n - 1}, for {n} items, or a pair (smallest, largest) from 0 to "
-        f"{n}; got {short_repr(size)}"
+        f"{kind}: size: expected {f'an integer from 1 to {n - 1}' if n > 2 else 1} for {n} items, or a pair (smallest, "
+        f"largest) from 0 to {n}; got {short_repr(size)}"
     )
 
 

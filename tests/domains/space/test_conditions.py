@@ -125,13 +125,20 @@ REFUSED_CONDITIONS = [
     ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 9]})}, r"a: expected one of \[1, 2\], got 9; the nearest is 2$"),
     ({"a": [1, 2], "b": bo.Binary(when={"a": [8, 9]})}, r"expected one of \[1, 2\], got \[8, 9\]$"),
     (
+        {"a": range(9), "b": bo.Binary(when={"a": range(2, 5)})},
+        r"got range\(2, 5\); write list\(range\(2, 5\)\), or a fun",
+    ),
+    (
         {"a": [1, 2], "b": bo.Binary(when={"a": []})},
         r"expected one of \[1, 2\], got \[\]; an empty list matches no value$",
     ),
-    ({"a": [1, 2], "b": bo.Binary(when={"a": never})}, "b: when: no point has this variable, a satisfies never"),
+    (
+        {"a": [1, 2], "b": bo.Binary(when={"a": never})},
+        "b: .*has this variable: it never holds that a satisfies never$",
+    ),
     (
         {"a": [1, 2], "b": bo.Binary(when={"a": 1}), "c": bo.Binary(when={"a": 2, "b": True})},
-        "c: when: no point has this variable, a is 2 and b is True",
+        "c: when: no point has this variable: it never holds that a is 2 and b is True",
     ),
     ({"a": [1, 2], "b": bo.Binary(when={"a": lambda a: a.x})}, "b: when: <lambda> failed for a = 1: Attr"),
 ]
@@ -148,7 +155,9 @@ def test_a_constraint_that_asks_for_a_missing_variable_is_named():
         return point["momentum"] < 0.5
 
     space = bo.Space(training_space().variables, [low_momentum])
-    with pytest.raises(bo.DomainError, match=r"low_momentum reads momentum.*optimizer is 'sgd'.*get\('momentum'\)"):
+    with pytest.raises(
+        bo.DomainError, match=r"low_momentum reads momentum.*optimizer is 'sgd'.*get\('momentum', VALUE\)"
+    ):
         space.sample(50, np.random.default_rng(0))
 
 

@@ -177,7 +177,7 @@ def test_logarithmic_numbers_are_drawn_on_their_scale():
         (
             {"x": bo.Real(0, 3), "y": bo.Real(0, 3), "z": bo.Real(0, 1)},
             [Linear({"x": 1, "y": 1}, "<=", 1), Linear({"z": 1}, "<=", 0.5), Linear({"x": 1, "y": 1}, ">=", 2)],
-            r"no point satisfies both x \+ y <= 1, x \+ y >= 2, within",
+            r"no point satisfies both x \+ y <= 1 and x \+ y >= 2, within",
         ),
         ({"x": bo.Real(0, 1)}, [Linear({"x": 1}, ">=", 2)], "no point satisfies x >= 2"),
         ({"n": bo.Integer(0, 4), "m": bo.Integer(0, 4)}, [Linear({"n": 2, "m": 2}, "==", 3)], r"2 n \+ 2 m == 3"),
@@ -187,7 +187,7 @@ def test_logarithmic_numbers_are_drawn_on_their_scale():
         ({"x": bo.Real(0, 1)}, [Linear({"q": 1}, ">=", 2)], "unknown variable 'q'"),
         ({"m": bo.Mixture(["a", "b"])}, [Linear({"m": 1}, ">=", 2)], "name a part, such as 'm.a'"),
         ({"m": bo.Mixture(["a", "b"])}, [Linear({"m.c": 1}, ">=", 2)], "unknown variable 'm.c'"),
-        ({"m": bo.Mixture(["a", "b"])}, [Linear({"m.a": 1, "m.b": 2}, ">=", 2.5)], r"both m.a \+ 2 m.b >= 2.5, m.a"),
+        ({"m": bo.Mixture(["a", "b"])}, [Linear({"m.a": 1, "m.b": 2}, ">=", 2.5)], r"both m.a \+ 2 m.b >= 2.5 and m.a"),
         ({"m": bo.Mixture(["a", "b"]), "m.a": bo.Real(0, 1)}, [], "'m.a' twice; rename one"),
     ],
 )

@@ -58,8 +58,8 @@ REFUSED_VARIABLES = [
     ({"a": "xyz"}, r"a: expected Binary\(\), Categorical\(...\), .*, got 'xyz'"),
     ({"a": str}, r"a: expected Binary\(\), .*, got the class str"),
     ({"a": 3}, r"a: expected Binary\(\), .*, got 3"),
-    ({"a": float}, r"a: a number needs bounds: use bostruct\.Real\(low, high\), got the class float$"),
-    ({"a": int}, r"a: a number needs bounds: use bostruct\.Integer\(low, high\), got the class int$"),
+    ({"a": float}, r"a: expected bounds: use bostruct\.Real\(low, high\), got the class float$"),
+    ({"a": int}, r"a: expected bounds: use bostruct\.Integer\(low, high\), got the class int$"),
     ({"a": bo.Binary}, r"a: expected Binary\(\), .*, got the class Binary"),
 ]
 
@@ -86,7 +86,7 @@ REFUSED_KINDS = [
     (lambda: bo.Graph(nx.Graph([(0, 1, {"weight": "1"})])), "Graph: expected edge weights .*, got '1'"),
 ]
 REFUSED_ARGUMENTS = [
-    *((ValueError, lambda w=w: bo.Ordinal([1, 2], weight=w), "weight: expected a finite number in") for w in WEIGHTS),
+    *((ValueError, lambda w=w: bo.Ordinal([1, 2], weight=w), "weight: expected a finite number ") for w in WEIGHTS),
     (TypeError, lambda: bo.Integer("0", 5), "low: expected an integer, got '0'"),  # type: ignore[arg-type]
     (ValueError, lambda: bo.Integer(0, 10**16), "high: expected between -9007199254740992 and 9007199254740992, got 1"),
     (TypeError, lambda: bo.Integer(1, 5, log=1), "log: expected True or False, got 1"),  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ def test_an_array_of_ordered_numbers_is_ordinal(numbers):
 
 @pytest.mark.parametrize("other", [np.eye(2), np.array([0, 5, 2]), np.array(3), np.array(["a", "b"]), np.array([True])])
 def test_an_array_whose_order_means_nothing_is_refused(other):
-    with pytest.raises(DomainError, match=r"x: expected an array of ascending numbers, .*, got array.*use a list$"):
+    with pytest.raises(DomainError, match=r"x: expected a list, or a 1-d array of ascending numbers, got array"):
         bo.Space({"x": other})
 
 
@@ -298,7 +298,7 @@ def test_what_is_not_known_at_once_is_left_to_the_first_draw():
     with pytest.raises(DomainError, match="constraint a > 'x' failed"):
         bo.Study(bo.Space({"a": [1, 2]}, [Restriction("a > 'x'")]), seed=0).ask()
     for rule in (lambda point: point["a"] > 2, Restriction("r > 2")):
-        with pytest.raises(DomainError, match=r"constraint 1 \((<lambda>|r > 2)\)|satisfies all of '<lambda>'"):
+        with pytest.raises(DomainError, match=r"constraint 1 \((<lambda>|r > 2)\)"):
             bo.Study(bo.Space({"a": [1, 2], "r": bo.Real(0, 1)}, [rule]), seed=0).ask()
 
 

@@ -85,7 +85,8 @@ REFUSED_ITEMS_AND_SIZES = [
     (["a", "b", "a"], 2, "Subset: expected distinct items, got 'a' more than once"),
     ("abc", 2, "Subset: expected a sequence of items, got 'abc'"),
     (range(1001), 5, "Subset: expected 2 to 1000 items, got 1001$"),
-    (list("abc"), 3, "Subset: size: expected an integer from 1 to 2, for 3 items, or a pair .*; got 3$"),
+    (list("abc"), 3, "Subset: size: expected an integer from 1 to 2 for 3 items, or a pair .*; got 3$"),
+    (list("ab"), 2, r"Subset: size: expected 1 for 2 items, or a pair \(smallest, largest\) from 0 to 2; got 2$"),
     (list("abc"), 0, "Subset: size: .*; got 0$"),
     (list("abc"), 2.0, "Subset: size: .*; got 2.0$"),
     (list("abc"), True, "Subset: size: .*; got True$"),
@@ -110,7 +111,7 @@ REFUSED_VALUES = [
     (FEATURES, ["age"], r"expected 2 items, got 1: \['age'\]"),
     (FEATURES, ["age", "mass", "pulse"], "expected 2 items, got 3: "),
     (FEATURES, ["age", "height"], "expected one of .*, got 'height'"),
-    (FEATURES, "age", "a list, tuple or set of 2 items, got 'age'"),
+    (FEATURES, "age", "a list, tuple or set of 2 items, got 'age'; in a table, write JSON such as"),
     (FEATURES, None, "a list, tuple or set of 2 items, got None"),
     (VARIABLES["range"], (), r"expected 1 to 3 items, got 0: \(\)"),
 ]
