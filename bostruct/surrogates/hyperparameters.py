@@ -200,8 +200,7 @@ def check_kernel_base(kernel: Kernel) -> None:
     """Raise TypeError for a kernel, its parameters or one of their priors, that does not derive from its base."""
     for block in check_part("kernel", kernel, Kernel).parameters:
         if not isinstance(block, Parameter):
-            form = "bostruct.contracts.Parameter(name, size, prior, initial)"
-            raise TypeError(f"kernel: parameters: expected {form} for each, got {short_repr(block)}")
+            raise TypeError(f"kernel: parameters: expected bostruct.contracts.Parameter(...), got {short_repr(block)}")
         check_part(f"kernel: {block.name}: prior", block.prior, Prior)
 
 
