@@ -33,14 +33,14 @@ class Limit(NamedTuple):
 # Limits may only fall, unless an open change argues for more. A figure without a limit is printed for comparison.
 LIMITS = (
     Limit("files at the root", 10),
-    Limit("files", 340),
+    Limit("files", 338),
     Limit("files under 100 lines", 65),
     Limit("files over 700 lines", 4),  # sections in the docstrings of the reference take lines
-    Limit("files that one file of their own folder imports", 41),
-    Limit("code lines", 54_710),
+    Limit("files that one file of their own folder imports", 40),
+    Limit("code lines", 54_740),
     Limit("docstring lines", 20_800),
     Limit("imports, % of code lines", 10.4),
-    Limit("private helpers named once, % of functions", 14.2),
+    Limit("private helpers named once, % of functions", 13.9),
     Limit("protocols", 0),
     Limit("questions for a capability, outside testing", 8),
     Limit("top-level names with several meanings", 16),

@@ -110,7 +110,7 @@ class TrialRecords:
 
     def number(self, trial: Trial | int) -> int:
         """Return the number of a trial; raise ValueError for a trial of another study, TypeError for another object."""
-        if not isinstance(trial, Trial) and not hasattr(trial, "__index__"):
+        if not isinstance(trial, Trial | SupportsIndex):
             hint = "; add takes a point" if isinstance(trial, Mapping) else ""
             raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}{hint}")
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)

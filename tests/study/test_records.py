@@ -93,7 +93,7 @@ def test_a_domain_is_read_from_the_file_or_given_or_shown_as_it_is_stored():
     assert readable_domain(CONSTRAINED, row_of()) is CONSTRAINED
     assert isinstance(readable_domain(None, row_of(CONSTRAINED)), JsonDomain)
     assert stored_domain(row_of()) == SPACE
-    with pytest.raises(DomainError, match=r"study 'mine': .* cannot be stored; pass the space to Study\.load as space="):
+    with pytest.raises(DomainError, match=r"study 'mine': .* stored; pass the space to Study\.load as space="):
         stored_domain(row_of(CONSTRAINED))
 
 
