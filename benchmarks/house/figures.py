@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 LIMITS = (
     Limit("files at the root", 10),
     Limit("files", 338),
-    Limit("files under 100 lines", 65),
+    Limit("files under 100 lines", 64),
     Limit("files over 700 lines", 4),  # sections in the docstrings of the reference take lines
     Limit("files that one file of their own folder imports", 40),
     Limit("code lines", 54_740),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import SupportsIndex
 
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Domain, Point, Presented
