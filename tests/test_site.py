@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
+from bostruct.problems.maxsat import Header
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "site"
@@ -130,3 +131,9 @@ def test_each_title_of_the_gallery_is_that_of_an_example():
     gallery = load("gallery")
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert {*gallery.TITLES, *gallery.ARGUMENTS} <= names
+
+
+def test_signatures_of_named_tuples_show_plain_annotations(reference):
+    assert reference.format_signature("Header", Header) == (
+        "```python\nHeader(n_variables: int, n_clauses: int, top: float, is_weighted: bool)\n```"
+    )

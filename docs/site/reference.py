@@ -106,7 +106,8 @@ def format_signature(name: str, value: object) -> str:
 
 
 def _unquote(text: str) -> str:
-    """Return a signature without the quotes of its annotations."""
+    """Return a signature without the quotes of its annotations, which named tuples wrap."""
+    text = re.sub(r"ForwardRef\(('[^']*'|\"[^\"]*\")\)", r"\1", text)
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", re.sub(r"(: |-> )\"([^\"]*)\"", r"\1\2", text))
 
 
