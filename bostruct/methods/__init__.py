@@ -212,7 +212,7 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
             *others, last = list_methods(domain) or ["no method of the package"]
             able = f"{', '.join(others)} and {last}" if others else last
             raise DomainError(f"{error}; {able} can search {domain.label_in_messages}") from error
-        return check_part(f"method: what {method!r} builds", built, Searcher)
+        return check_part(f"method: the result of {method!r}", built, Searcher)
     hint = "; call it with the space first" if callable(method) else ""
     return check_part("method", method, Searcher, also="a name or ", hint=hint)
 

@@ -189,7 +189,7 @@ class BayesianSearch(Searcher):
             posterior, learned, info = self._condition(history, state, fit_rng)
             believed = posterior.believe(history.running)
             score, built = self.score.build_from(believed, history, state.get("score"), fit_rng)
-            check_part("score: what it builds", score, Score)
+            check_part("score: its result", score, Score)
             kept = {} if built is None else {"score": built}
         except NumericalError as error:
             yield fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
@@ -303,7 +303,7 @@ class BayesianSearch(Searcher):
         if of_outputs:
             values = np.hstack([history.objectives, history.violations])
         posterior, learned, info = surrogate.condition(history.completed, values, state["surrogate"], rng)
-        return check_part("surrogate: what it learns", posterior, Posterior), learned, info
+        return check_part("surrogate: its posterior", posterior, Posterior), learned, info
 
     def _design_initial(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
         """Return an initial point; None once there are enough, or none is left and repetitions are allowed.

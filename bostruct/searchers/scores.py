@@ -325,7 +325,7 @@ class Feasible(ScoreBuilder):
         last, before = (None, None) if state is None else (state["success"], state["counts"])
         keep = before is not None and has_hardly_grown(counts, before, self.growth)
         found, learned = self.success.condition(points, succeeded, last, rng, keep=keep)
-        check_part("success: what it learns", found, Feasibility)
+        check_part("success: its result", found, Feasibility)
         return found, {"counts": before if keep else counts, "success": learned} if self.growth else None
 
 

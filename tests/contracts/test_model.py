@@ -295,9 +295,9 @@ def foresee_thing() -> Any:
         ("kernel", "contracts.Kernel", lambda: bayesian(SPACE, kernel=Thing())),  # type: ignore[arg-type]
         ("factors", "kernels.Factor", register_thing),
         ("noise_prior", "contracts.Prior", lambda: dataclasses.replace(quiet_model(), noise_prior=Thing())),
-        ("surrogate: what it learns", "contracts.Posterior", lambda: search_with(surrogate=LearnsThing())),
-        ("score: what it builds", "contracts.Score", lambda: search_with(score=BuildsThing())),
-        ("success: what it learns", "contracts.Feasibility", foresee_thing),
+        ("surrogate: its posterior", "contracts.Posterior", lambda: search_with(surrogate=LearnsThing())),
+        ("score: its result", "contracts.Score", lambda: search_with(score=BuildsThing())),
+        ("success: its result", "contracts.Feasibility", foresee_thing),
         ("storage", "storage.Storage", lambda: bo.Study(SPACE, storage=Thing())),  # type: ignore[arg-type]
         (
             "stopping_rule",

@@ -113,7 +113,7 @@ def test_what_is_no_subclass_is_refused_by_the_name_of_the_base(monkeypatch):
     with pytest.raises(TypeError, match=rf"expected a name or {named}, got .*Thing"):
         bo.Study(SPACE, method=make(None))
     monkeypatch.setitem(methods.METHODS, "thing", make)
-    with pytest.raises(TypeError, match=rf"its result: expected {named}"):
+    with pytest.raises(TypeError, match=rf"the result of 'thing': expected {named}"):
         bo.Study(SPACE, method="thing")
     with pytest.raises(TypeError, match=rf"its result: expected {named}"):
         bo.compare(bo.Problem(cost, SPACE), {"thing": make}, n_trials=2, seeds=1, progress=False)

@@ -90,7 +90,7 @@ def test_a_builder_of_something_else_is_named():
     try:
         with pytest.raises(
             TypeError,
-            match=r"method: what 'nothing' builds: expected a bostruct.contracts.Searcher .*, got None",
+            match=r"method: the result of 'nothing': expected a bostruct.contracts.Searcher .*, got None",
         ):
             bo.minimize(cost, SPACE, n_trials=4, method="nothing", progress=False)
     finally:

@@ -149,7 +149,7 @@ def test_a_method_of_a_module_goes_by_its_name(tmp_path):
     [
         ("mine:number", "method: mine:number: expected a function from a domain to a searcher, .* got 3"),
         ("mine:fails_to_build", r"building it failed: KeyError: 'weights' \(.*mine.py, line \d+\)"),
-        ("mine:builds_nothing", "builds: expected a bostruct.contracts.Searcher .*, got None"),
+        ("mine:builds_nothing", "the result of .*: expected a bostruct.contracts.Searcher .*, got None"),
         ("smca", "Did you mean 'smac'"),
     ],
 )

@@ -143,7 +143,7 @@ class FaultyOrders(OrderFactor):
 def test_a_faulty_factor_fails(fault, says):
     xs = ORDERS[np.random.default_rng(0).integers(len(ORDERS), size=(6, 2))].reshape(6, -1)
     check_factor(FaultyOrders(2, "none"), xs, np.random.default_rng(0))
-    with pytest.raises(AssertionError, match=f"^FaultyOrders: {says}"):
+    with pytest.raises(AssertionError, match=f"^FaultyOrders breaks the law: {says}"):
         check_factor(FaultyOrders(2, fault), xs, np.random.default_rng(0))
 
 
