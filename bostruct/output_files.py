@@ -79,8 +79,7 @@ def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, o
             _write_content(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), content, found)
             check_output(path, kind, overwrite=overwrite)  # a file may have been created meanwhile
             os.replace(draft, target)
-            with suppress(OSError):  # the system may not support it
-                sync_folder(folder)
+            sync_folder(folder)
     except OSError as error:
         if error.errno is None or error.filename not in (None, draft):
             raise
@@ -110,12 +109,13 @@ def _write_content(descriptor: int, content: Content, former: os.stat_result | N
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Write the names of a folder's new files to disk; raises OSError if the system does not support it."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Write the names of a folder's new files to disk, if the system supports it."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def check_output(

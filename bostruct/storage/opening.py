@@ -19,6 +19,7 @@ from bostruct.output_files import sync_folder
 from bostruct.storage.files import OpenFile, check_system, is_cut_off, is_open_here, recognition
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.reading import read_studies, read_study
+from bostruct.storage.rows import HINT
 from bostruct.storage.schema import (
     APPLICATION_ID,
     SCHEMA_VERSION,
@@ -126,8 +127,7 @@ def _keep_copy(path: Path, version: int) -> None:
         raise
     finally:
         os.close(descriptor)
-    with suppress(OSError):  # some file systems cannot sync a folder
-        sync_folder(path.resolve().parent)
+    sync_folder(path.resolve().parent)
 
 
 def _free_name(path: Path, version: int) -> Path:
@@ -201,7 +201,7 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
     except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # SQLite's messages about damage may not be UTF-8
         check_system(error)
         hint = f"; {STOPPED}" if isinstance(error, sqlite3.Error) and is_busy(error) else ""
-        hint += "; restore a backup" if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT else ""
+        hint += HINT if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT else ""
         raise StorageError(f"{path}: cannot be used as a study database: {error}{hint}") from error
     return connection
 
@@ -321,7 +321,7 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
     finally:
         connection.execute("ROLLBACK")
     if problem != "ok":
-        raise StorageError(f"{path}: is damaged ({problem}) and left unchanged; restore a backup")
+        raise StorageError(f"{path}: is damaged ({problem}) and left unchanged{HINT}")
     if mark is not None:
         _sound.clear()
         _sound[mark] = monotonic()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sqlite3
+import stat
+from collections.abc import Callable
 from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
@@ -147,10 +150,12 @@ def test_no_file_that_is_there_is_overwritten(file: Path) -> None:
 
 
 def test_a_file_system_that_cannot_sync_folders_migrates(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: object) -> None:
-        raise OSError("Invalid argument")
+    def sync_files_alone(descriptor: int, sync: Callable[[int], None] = os.fsync) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        sync(descriptor)
 
-    monkeypatch.setattr(opening, "sync_folder", refuse)
+    monkeypatch.setattr(os, "fsync", sync_files_alone)
     bo.Study.load(file).close()
     assert sorted(os.listdir(file.parent)) == ["runs.db", "runs.db.v1"]
 
