@@ -109,7 +109,7 @@ def _method_row(
     optimum = problem.optimum
     sign = -1.0 if is_maximized(problem) else 1.0
     regret = None if optimum is None or not own else sign * (mean - optimum)
-    reached = None if optimum is None else sum(reaches(value, optimum) for value in own)
+    reached = None if optimum is None else sum(is_optimum(value, optimum) for value in own)
     known = [second for result in runs.values() if (second := suggestion_seconds(result)) is not None]
     timed = [seconds / suggestions for cell, (suggestions, seconds) in cpu.items() if cell in runs and suggestions]
     pace = median(known) if known else None
@@ -183,7 +183,7 @@ def correct_by_holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def reaches(value: float, optimum: float) -> bool:
+def is_optimum(value: float, optimum: float) -> bool:
     """Return whether a value equals the optimum, up to rounding."""
     return math.isclose(value, optimum, rel_tol=1e-9, abs_tol=1e-9)
 

@@ -15,7 +15,7 @@ from bostruct.analysis.plots import plot_convergence
 from bostruct.analysis.tables import format_markdown, format_measured, format_number, format_table
 from bostruct.checks import did_you_mean, optional_import
 from bostruct.comparison.plan import RunKey
-from bostruct.comparison.statistics import MethodRow, final_values, is_maximized, merit_name, method_rows, reaches
+from bostruct.comparison.statistics import MethodRow, final_values, is_maximized, is_optimum, merit_name, method_rows
 from bostruct.display import html_table, pluralize
 from bostruct.output_files import format_csv, write_output
 from bostruct.problems.own import AnyProblem
@@ -81,7 +81,7 @@ class ProblemComparison:
         sign = -1.0 if is_maximized(self.problem) else 1.0
         best = sign * min([sign * optimum, *(sign * one for one in final_values(self.problem, self.results).values())])
         better = f"a run found {format_number(best)}, better than {format_number(optimum)}"
-        return "" if reaches(best, optimum) else f"wrong optimum: {better}; correct optimum=, or set noise_free="
+        return "" if is_optimum(best, optimum) else f"wrong optimum: {better}; correct optimum=, or set noise_free="
 
     @property
     def notes(self) -> list[str]:
