@@ -6,13 +6,13 @@ the other searches. Orders are represented as numbers, rounded to the nearest ch
 
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.further_searches import seed_all
 from benchmarks.peers.searches import Point, Steps, Task, is_order, list_unconditional, range_of
 from benchmarks.peers.stepping import step_through
 
@@ -29,10 +29,7 @@ def bounce(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     from bounce.bounce import Bounce
     from bounce.util.benchmark import Parameter, ParameterType
 
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - the state that this peer draws from
-    random.seed(seed)
+    seed_all(torch, seed)
     gin.parse_config("TrustRegion.length_init_discrete = 10", skip_unknown=True)
     variables = list_unconditional(task.space)
     kinds = {True: ParameterType.CONTINUOUS, False: ParameterType.CATEGORICAL}

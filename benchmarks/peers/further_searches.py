@@ -47,7 +47,7 @@ def hebo(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     from hebo.design_space.design_space import DesignSpace
     from hebo.optimizers.hebo import HEBO
 
-    _seed_all(torch, seed)
+    seed_all(torch, seed)
     variables = list_unconditional(task.space)
     space = DesignSpace().parse([_to_hebo(name, variable) for name, variable in variables])
     search = HEBO(space, rand_sample=len(initial), scramble_seed=seed)
@@ -60,7 +60,7 @@ def hebo(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         search.observe(asked, np.array([[(yield point)]]))
 
 
-def _seed_all(torch: Any, seed: int) -> None:
+def seed_all(torch: Any, seed: int) -> None:
     """Seed all global random generators of a peer, and limit torch to one thread."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -97,7 +97,7 @@ def ax(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
 
     logging.disable(logging.WARNING)
-    _seed_all(torch, seed)
+    seed_all(torch, seed)
     variables = list_unconditional(task.space)
     client = Client(random_seed=seed)
     client.configure_experiment(
@@ -133,7 +133,7 @@ def casmopolitan(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     from mcbo.optimizers.bo_builder import BoBuilder
     from mcbo.search_space import SearchSpace
 
-    _seed_all(torch, seed)
+    seed_all(torch, seed)
     variables = list_unconditional(task.space)
     space = SearchSpace([_to_mcbo(name, variable) for name, variable in variables])
     parts = BoBuilder(model_id="gp_to", acq_opt_id="is", acq_func_id="ei", tr_id="basic")
