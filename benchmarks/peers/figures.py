@@ -33,6 +33,7 @@ COLORS = {  # that color-blind readers distinguish; methods of this package exce
     "HEBO": "#2F4F4F",
     "Ax": "#C71585",
     "Casmopolitan": "#556B2F",
+    "BODi": "#8FBC8F",
     "Optuna NSGA-II": "#6A3D9A",
     "Kernel Tuner GA": "#CC79A7",
     "Kernel Tuner VNDX": "#8B4513",

@@ -1,7 +1,7 @@
-"""Nevergrad's NGOpt, HEBO, Ax and Casmopolitan as searches, with the defaults of their packages.
+"""Nevergrad's NGOpt, HEBO, Ax, Casmopolitan and BODi as searches, with the defaults of their packages.
 
 They start with the initial points of the other searches and have no conditions. Orders and bits are ordered choices for
-Nevergrad and Ax; orders are integers for HEBO and Casmopolitan.
+Nevergrad and Ax; orders are integers for HEBO, Casmopolitan and BODi.
 """
 
 from __future__ import annotations
@@ -126,18 +126,20 @@ def _to_ax(number: Any, choice: Any, name: str, variable: Any) -> Any:
     return choice(name=name, values=values, parameter_type="int", is_ordered=bool(is_order(variable)))
 
 
-def casmopolitan(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by Casmopolitan (Wan et al. 2021) as MCBO builds it, which uses its model after the initial points."""
+def mcbo(method: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by a method as MCBO builds it, which uses its model after the initial points.
+
+    method: "Casmopolitan" (Wan et al. 2021) or "BODi" (Deshwal et al. 2023).
+    """
     import pandas
     import torch
-    from mcbo.optimizers.bo_builder import BoBuilder
+    from mcbo.optimizers.bo_builder import BO_ALGOS
     from mcbo.search_space import SearchSpace
 
     seed_all(torch, seed)
     variables = list_unconditional(task.space)
     space = SearchSpace([_to_mcbo(name, variable) for name, variable in variables])
-    parts = BoBuilder(model_id="gp_to", acq_opt_id="is", acq_func_id="ei", tr_id="basic")
-    search = parts.build_bo(search_space=space, n_init=len(initial), device=torch.device("cpu"))
+    search = BO_ALGOS[method].build_bo(search_space=space, n_init=len(initial), device=torch.device("cpu"))
     rows = [{name: _position(variable, point[name]) for name, variable in variables} for point in initial]
     search.set_x_init(pandas.DataFrame(rows))
     while True:

@@ -12,7 +12,7 @@ from benchmarks.peers.bits import BITS, LARGE
 from benchmarks.peers.botorch_search import botorch, fast_botorch
 from benchmarks.peers.bounce_search import bounce
 from benchmarks.peers.catcma_search import catcma
-from benchmarks.peers.further_searches import ax, casmopolitan, hebo, ngopt
+from benchmarks.peers.further_searches import ax, hebo, mcbo, ngopt
 from benchmarks.peers.kernel_tuner_search import kernel_tuner
 from benchmarks.peers.measured import MEASURED
 from benchmarks.peers.orders import ORDERS
@@ -89,10 +89,11 @@ ON_ALL: dict[str, Search] = {
     "NGOpt": partial(penalize, ngopt),
     "HEBO": partial(penalize, hebo),
     "Ax": partial(penalize, ax),
-    "Casmopolitan": partial(penalize, casmopolitan),
+    "Casmopolitan": partial(penalize, partial(mcbo, "Casmopolitan")),
+    "BODi": partial(penalize, partial(mcbo, "BODi")),
     BEFORE: auto_before,
 }
-WITHOUT_CONDITIONS = ("BoTorch", "Bounce", "CatCMA", "NGOpt", "HEBO", "Ax", "Casmopolitan")
+WITHOUT_CONDITIONS = ("BoTorch", "Bounce", "CatCMA", "NGOpt", "HEBO", "Ax", "Casmopolitan", "BODi")
 ON_KERNELS: dict[str, Search] = {
     "Kernel Tuner GA": partial(kernel_tuner, "genetic_algorithm"),
     "Kernel Tuner VNDX": partial(kernel_tuner, "gen_hybrid_vndx"),
