@@ -1,4 +1,4 @@
-"""Compare `auto` with and without its selection of variables, and with TPE, where few matter or have conditions.
+"""Compare `auto` with and without its selection of variables, and with peers, where few matter or have conditions.
 
     python -m benchmarks.sparse [--problems "NAME;..."] [--searches NAME,...] [--first-seed 100] [--seeds 20]
         [--trials 100] [--out FILE]
@@ -29,7 +29,8 @@ from scipy.special import ndtr
 import bostruct as bo
 from benchmarks.conditions import CONDITIONAL
 from benchmarks.peers.bits import BITS
-from benchmarks.peers.searches import optuna
+from benchmarks.peers.further_searches import hebo
+from benchmarks.peers.searches import Search, optuna
 from benchmarks.peers.tasks import Task as PeerTask
 from benchmarks.peers.tasks import ackley, hartmann, levy
 from bostruct import methods
@@ -204,6 +205,7 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     **{name: partial(from_peers, make) for name, make in CONDITIONAL.items()},
 }
 SEARCHES = ("auto", "all variables", "Optuna TPE")
+PEERS: dict[str, Search] = {"Optuna TPE": partial(optuna, "TPESampler"), "HEBO": hebo}
 BEFORE = "before"  # a further search: all variables, and no smooth model of noisy values
 
 
@@ -228,8 +230,8 @@ def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
     rows = task.space.sample(N_INITIAL, np.random.default_rng([seed, 26]))
     initial = [task.space.present(row) for row in rows]
     noises = task.sd * noise.normal(size=trials)
-    if search == "Optuna TPE":
-        return _run_peer(task, initial, noises, seed)
+    if search in PEERS:
+        return _run_peer(PEERS[search], task, initial, noises, seed)
     method: Any = methods.auto(task.space)
     if search != "auto":
         method = replace(method, surrogate=method.surrogate.on_all_variables())
@@ -250,9 +252,9 @@ def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
         return Found(best, task.truth(result.recommended.trial.point), selected, seconds / max(1, trials - N_INITIAL))
 
 
-def _run_peer(task: Task, initial: list[Any], noises: Array, seed: int) -> Found:
+def _run_peer(search: Search, task: Task, initial: list[Any], noises: Array, seed: int) -> Found:
     values, began = list[float](), time.process_time()
-    steps = optuna("TPESampler", PeerTask(task.space, task.truth), initial, seed)
+    steps = search(PeerTask(task.space, task.truth), initial, seed)
     point = next(steps)
     for extra in noises:
         values.append(task.truth(point))
@@ -295,8 +297,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     seeds, searches = range(given.first_seed, given.first_seed + given.seeds), given.searches.split(",")
-    if unknown := {*searches} - {*SEARCHES, BEFORE}:
-        parser.error(f"--searches: expected some of {', '.join([*SEARCHES, BEFORE])}; got {', '.join(sorted(unknown))}")
+    if unknown := {*searches} - (known := {*SEARCHES, *PEERS, BEFORE}):
+        parser.error(f"--searches: expected some of {', '.join(sorted(known))}; got {', '.join(sorted(unknown))}")
     out: Path | None = given.out
     lines = out.read_text().splitlines() if out is not None and out.exists() else []
     runs = {tuple(row["key"]): Found(**row["found"]) for row in map(json.loads, lines)}
