@@ -3,8 +3,8 @@
     PEERS=PYTHON:PYTHON python -m benchmarks.speed.anchors [--check]
 
 PYTHON is an interpreter with peers and this package, as for `benchmarks.peers`; by default the running interpreter. The
-first that has a peer runs it; a peer that none has is left out. Figures are means over the ten previous suggestions of a run from ten
-shared points; a run ends after two CPU minutes.
+first that has a peer runs it; a peer that none has is left out. Figures are means over the ten previous suggestions of
+a run from ten shared points; a run ends after two CPU minutes.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def test_an_unknown_search_is_refused(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["sparse", "--searches", "auto,TPE"])
     with pytest.raises(SystemExit):
         main()
-    assert "expected some of auto, all variables, Optuna TPE, before; got TPE" in capsys.readouterr().err
+    assert "expected some of HEBO, Optuna TPE, all variables, auto, before; got TPE" in capsys.readouterr().err
 
 
 def test_a_balanced_design_comes_out_as_simulated():
