@@ -11,7 +11,7 @@ import numpy as np
 import bostruct as bo
 from benchmarks.experiments.digits import Digits
 from benchmarks.experiments.instances import Instance, Measured
-from benchmarks.experiments.telling import Record, Told
+from benchmarks.experiments.telling import ObservedTrial, Record
 from benchmarks.peers.tasks import Point
 
 N_DRAWN, N_STARTS, N_STEPS = 512, 3, 20  # local search: random points, starting points, steps
@@ -98,7 +98,7 @@ class BoTorchSearch:
         space = self.record.instance.space
         return {space.key(space.parse(point)) for point in self.record.list_points()}
 
-    def _encode(self, trials: Sequence[Told]) -> Any:
+    def _encode(self, trials: Sequence[ObservedTrial]) -> Any:
         import torch
 
         return torch.tensor(self.vectors.encode([trial.point for trial in trials]), dtype=torch.double)

@@ -8,7 +8,7 @@ from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.peers.tasks import Point
 
 
-class Told(NamedTuple):
+class ObservedTrial(NamedTuple):
     """A trial as a peer observes it.
 
     n: number of the trial, from 0.
@@ -36,10 +36,10 @@ class Record:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.successes: list[Told] = []
+        self.successes: list[ObservedTrial] = []
         self._failures: list[tuple[int, Point]] = []
 
-    def add(self, point: Point, measured: Measured | None) -> list[Told]:
+    def add(self, point: Point, measured: Measured | None) -> list[ObservedTrial]:
         """Record a trial, and return the trials that the peer observes now: this one and those held back until now.
 
         point: the evaluated point.
@@ -51,20 +51,20 @@ class Record:
             return self.list_failures()[-1:]
         bounds = self.instance.bounds.values()
         violations = tuple(number - bound for number, bound in zip(measured.limited, bounds, strict=True))
-        self.successes.append(Told(n, point, measured.objectives, violations, False))
+        self.successes.append(ObservedTrial(n, point, measured.objectives, violations, False))
         held = self.list_failures() if len(self.successes) == 1 else []
         return [self.successes[-1], *held]
 
-    def list_failures(self) -> list[Told]:
+    def list_failures(self) -> list[ObservedTrial]:
         """Return the failed trials with their current numbers; empty before the first success."""
         if not self.successes:
             return []
         objectives = tuple(max(column) for column in zip(*(one.objectives for one in self.successes), strict=True))
         violations = zip(*(one.violations for one in self.successes), strict=True)
         broken = tuple(max(map(abs, column)) or 1.0 for column in violations)
-        return [Told(n, point, objectives, broken, True) for n, point in self._failures]
+        return [ObservedTrial(n, point, objectives, broken, True) for n, point in self._failures]
 
-    def list_observed(self) -> list[Told]:
+    def list_observed(self) -> list[ObservedTrial]:
         """Return all trials in order, with their current numbers; empty before the first success."""
         return sorted([*self.successes, *self.list_failures()], key=lambda one: one.n)
 

@@ -78,8 +78,8 @@ CAPTION = """\
 The figure has the methods with five configurations or more. Regrets below 0.001 are drawn at 0.001. The star is the
 published mean of COMBO after all trials."""
 COLUMNS_TEXT = """\
-"At optimum" counts the runs within 1e-6 of the smallest value, "by 60, 100" those that were so by trial 60 and by trial
-100, and "median trial of it" is the median over the trials at which they were. "Minus `auto`" is the mean paired
+"At optimum" is the number of runs within 1e-6 of the smallest value, and "by 60, 100" how many were there by trial 60
+and by trial 100. "Median trial of it" is the median of the first trials there. "Minus `auto`" is the mean paired
 difference on the configurations that both have, with its 95% interval (Student's t); above zero, `auto` is better."""
 COLUMNS = (
     "method",

@@ -11,7 +11,7 @@ import bostruct as bo
 from benchmarks.experiments.digits import Digits
 from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.optuna_search import BROKEN, OptunaSearch
-from benchmarks.experiments.telling import Record, Told
+from benchmarks.experiments.telling import ObservedTrial, Record
 
 pytestmark = pytest.mark.slow  # of the code of a benchmark, not of the package
 
@@ -78,11 +78,13 @@ def test_a_failure_is_told_as_the_worst_once_there_is_a_value():
     record = Record(make(2, True))
     assert record.add(INITIAL[0], None) == record.list_observed() == []
     first, held = record.add(INITIAL[1], Measured((-3.0, -1.0), (0.5,)))
-    assert first == Told(1, INITIAL[1], (-3.0, -1.0), (-0.5,), False)
-    assert held == Told(0, INITIAL[0], (-3.0, -1.0), (0.5,), True)  # breaks the limit, which no success has yet
+    assert first == ObservedTrial(1, INITIAL[1], (-3.0, -1.0), (-0.5,), False)
+    assert held == ObservedTrial(
+        0, INITIAL[0], (-3.0, -1.0), (0.5,), True
+    )  # breaks the limit; no success has it yet
     assert record.add(INITIAL[3], Measured((-4.0, 5.0), (4.0,))) == record.successes[1:]
     (worst,) = record.add(INITIAL[2], None)
-    assert worst == Told(3, INITIAL[2], (-3.0, 5.0), (3.0,), True)
+    assert worst == ObservedTrial(3, INITIAL[2], (-3.0, 5.0), (3.0,), True)
     assert record.list_observed() == [worst._replace(n=0, point=INITIAL[0]), *record.successes, worst]
     assert record.list_points() == [INITIAL[1], INITIAL[3], INITIAL[0], INITIAL[2]]
     assert record.find_best() == INITIAL[3]
