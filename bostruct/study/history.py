@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Info, Point, Presented
 from bostruct.display import html_table
+from bostruct.execution.interrupts import make_lock
 from bostruct.goals.declared import Goals
 from bostruct.goals.pareto import LARGEST, constrained_rank
 from bostruct.outcome import Outcome
@@ -243,6 +245,28 @@ class History(HistoryView):
         others = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
         return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **others)
 
+    @classmethod
+    def read_later(cls, completed: Callable[[], Batch], failed: Callable[[], Batch], **others: Any) -> History:
+        """Make a history whose points are read on first access, because some methods read none.
+
+        others: the other fields.
+        """
+        history = cls(completed=None, failed=None, **others)
+        for name, read in {"completed": completed, "failed": failed}.items():
+            history.__dict__[f"_read_{name}"] = read
+            del history.__dict__[name]
+        return history
+
+    def __getattr__(self, name: str) -> Batch:
+        """Read the points on first access."""
+        read = self.__dict__.get(f"_read_{name}")
+        if read is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.__dict__.setdefault(name, read())  # another thread may have read them
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
     @property
     def best(self) -> int:
         """The index of the smallest value, the first of equal values."""
@@ -374,23 +398,36 @@ class BatchBuffer:
     """
 
     def __init__(self, domain: Domain, join: Callable[[list[Point]], Batch] | None = None) -> None:
-        self._join = domain.join
+        self._domain = domain
         self._join_fresh = domain.join if join is None else join
+        self._n = 0
         self._fresh: list[Point] = []  # not yet joined
         self._batch: Batch = domain.join()
         self._rows = ArrayBuffer(self._batch) if isinstance(self._batch, np.ndarray) else None
+        self._lock = make_lock()  # one thread may read while another appends
 
     def append(self, x: Point) -> None:
         """Append a point."""
         self._fresh.append(x)
+        self._n += 1
 
-    def read(self) -> Batch:
-        """Return the current points as a batch of the domain, the same object until a point is appended."""
-        fresh, join = self._fresh, self._join_fresh
-        if fresh and self._rows is not None:
-            starts = range(0, len(fresh), CHUNK_SIZE)
-            self._rows.extend((join(fresh[start : start + CHUNK_SIZE]) for start in starts), len(fresh))
-            self._batch, self._fresh = self._rows.read(), []
-        elif fresh:
-            self._batch, self._fresh = self._join(self._batch, join(fresh)), []
-        return self._batch
+    def read_later(self) -> Callable[[], Batch]:
+        """Return a function that returns the points up to now, in any thread."""
+        return partial(self.read, self._n)
+
+    def read(self, n: int | None = None) -> Batch:
+        """Return points as a batch of the domain, the same object until a point is appended.
+
+        n: number of points; None for all.
+        """
+        with self._lock:
+            join, fresh = self._join_fresh, self._fresh[:]
+            if fresh and self._rows is not None:
+                starts = range(0, len(fresh), CHUNK_SIZE)
+                self._rows.extend((join(fresh[start : start + CHUNK_SIZE]) for start in starts), len(fresh))
+                self._batch = self._rows.read()
+            elif fresh:
+                self._batch = self._domain.join(self._batch, join(fresh))
+            del self._fresh[: len(fresh)]
+            batch = self._batch
+        return batch if n in (None, len(batch)) else self._domain.take(batch, range(n))

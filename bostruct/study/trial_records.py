@@ -96,9 +96,8 @@ class TrialRecords:
         """Return the history that a searcher may see, without rebuilding it."""
         running = self._form.join([self._records[number].kept for number in sorted(self._running)])
         self._shares_seen = True
-        values, objectives, violations, variances = self._measurements.read()
-        batches = (running, self._failed.read(), self._seen)
-        return History(self._completed.read(), values, *batches, objectives, violations, variances)
+        points = self._completed.read_later(), self._failed.read_later()
+        return History.read_later(*points, running=running, seen=self._seen, **self._measurements.read()._asdict())
 
     def completed_number(self, position: int) -> int:
         """Return the number of the trial at a position among the completed points of `history`.
