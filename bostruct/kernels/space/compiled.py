@@ -11,6 +11,7 @@ it, and 1 if neither has. exp(-a) is a quotient of exponentials of single points
 from __future__ import annotations
 
 import math
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,64 +20,59 @@ from numba import njit
 from bostruct.checks import announce_compilation
 from bostruct.contracts import Array, IntArray
 
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
 # error_model="numpy" omits the check of each division, which would prevent vectorization.
-# Sums may be reordered; infinities and NaN keep their rules.
+# Sums may be reordered; infinities and NaN keep their rules. Loops index matrices by pairs, and make no arrays, because
+# rows and new arrays nearly double the time of compilation.
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 REASSOCIATED = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS)
 def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Array, product: Array) -> None:
-    """Overwrite `total` with the sum of a over variables, and `product` with the product of p(a), for each pair.
+    """Add to `total` the sum of a over variables, and multiply `product` by the product of p(a), for each pair.
 
     xs, ys: shares of n and m points (c, n), (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
-    is_same: True if ys are xs.
+    is_same: True if ys are xs; only the lower triangles are then used, and both matrices become symmetric.
     total, product: (n, m).
     """
-    c, n = xs.shape
-    m = ys.shape[1]
-    for i in range(n):
-        end = i + 1 if is_same else m
-        row, factors = total[i], product[i]
-        for j in range(end):
-            row[j] = 0.0
-            factors[j] = 1.0
-        for k in range(c):
-            x, rate, others = xs[k, i], rates[k], ys[k]
-            for j in range(end):
-                a = abs(x - others[j]) * rate
-                row[j] += a
-                factors[j] *= 1.0 + a * (1.0 + a * (1.0 / 3.0))
+    for i in range(len(total)):
+        for k in range(len(xs)):
+            x, rate = xs[k, i], rates[k]
+            for j in range(i + 1 if is_same else ys.shape[1]):
+                a = abs(x - ys[k, j]) * rate
+                total[i, j] += a
+                product[i, j] *= 1.0 + a * (1.0 + a * (1.0 / 3.0))
     if is_same:
-        for i in range(n):
+        for i in range(len(total)):
             for j in range(i):
                 total[j, i] = total[i, j]
                 product[j, i] = product[i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
+@njit(**OPTIONS, fastmath=REASSOCIATED)
 def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Array, out: Array) -> None:
     """Overwrite `out` with the sum over pairs of weight * d(log p(a) - a) / d(log lengthscale), for each variable (c,).
 
     xs, ys: shares of n and m points (c, n), (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
-    is_same: True if ys are xs, and `weighted` is symmetric.
+    is_same: True if ys are xs; only pairs below the diagonal are then summed.
     weighted: (n, m).
     """
-    c, n = xs.shape
-    m = ys.shape[1]
-    for k in range(c):
-        rate, others, total = rates[k], ys[k], 0.0
-        for i in range(n):
-            x, weights = xs[k, i], weighted[i]
-            for j in range(i if is_same else m):
-                a = abs(x - others[j]) * rate
+    for k in range(len(xs)):
+        rate, total = rates[k], 0.0
+        for i in range(len(weighted)):
+            x = xs[k, i]
+            for j in range(i if is_same else ys.shape[1]):
+                a = abs(x - ys[k, j]) * rate
                 square = a * a * (1.0 / 3.0)
-                total += weights[j] * (square * (1.0 + a) / (1.0 + a + square))
-        out[k] = 2.0 * total if is_same else total
+                total += weighted[i, j] * (square * (1.0 + a) / (1.0 + a + square))
+        out[k] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS)
 def compare_changes(
     which: IntArray, before: Array, after: Array, ys: Array, rates: Array, drop: Array, ratio: Array
 ) -> None:
@@ -88,59 +84,54 @@ def compare_changes(
     """
     for i in range(len(which)):
         k = which[i]
-        old, new, rate, others = before[i], after[i], rates[k], ys[k]
-        dropped, ratios = drop[i], ratio[i]
+        old, new, rate = before[i], after[i], rates[k]
         for j in range(ys.shape[1]):
-            a = abs(old - others[j]) * rate
-            b = abs(new - others[j]) * rate
-            dropped[j] = a - b
-            ratios[j] = (1.0 + b * (1.0 + b * (1.0 / 3.0))) / (1.0 + a * (1.0 + a * (1.0 / 3.0)))
+            a = abs(old - ys[k, j]) * rate
+            b = abs(new - ys[k, j]) * rate
+            drop[i, j] = a - b
+            ratio[i, j] = (1.0 + b * (1.0 + b * (1.0 / 3.0))) / (1.0 + a * (1.0 + a * (1.0 / 3.0)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, out: Array) -> None:
+@njit(**OPTIONS)
+def add_effects(xs: Array, ys: Array, grown: Array, other: Array, shrunk: Array, rate: float, out: Array) -> None:
     """Add to `out` the sum over variables of p(a) exp(-a), for each pair.
 
     xs, ys: shares of n and m points (c, n), (c, m).
-    grown, other: exp(rate * xs) (c, n), exp(rate * ys) (c, m): exp(-a) is the smaller of their two quotients.
+    grown, other, shrunk: exp(rate * xs), exp(rate * ys), 1 / other: exp(-a) is the smaller of two quotients.
     rate: sqrt(5) over the lengthscale, small enough that these do not overflow.
     out: (n, m).
     """
-    c, n = xs.shape
-    shrunk = 1.0 / other
-    for i in range(n):
-        row = out[i]
-        for k in range(c):
-            x, up, others, ups, downs = xs[k, i], grown[k, i], ys[k], other[k], shrunk[k]
+    for i in range(len(out)):
+        for k in range(len(xs)):
+            x, up = xs[k, i], grown[k, i]
             down = 1.0 / up
             for j in range(ys.shape[1]):
-                a = abs(x - others[j]) * rate
-                row[j] += min(up * downs[j], down * ups[j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
+                a = abs(x - ys[k, j]) * rate
+                out[i, j] += min(up * shrunk[k, j], down * other[k, j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS)
 def change_effects(
-    which: IntArray, before: Array, after: Array, ys: Array, other: Array, rate: float, out: Array
+    which: IntArray, before: Array, after: Array, ys: Array, other: Array, shrunk: Array, rate: float, out: Array
 ) -> None:
     """Overwrite `out` with p(a) exp(-a) after each change minus p(a) exp(-a) before it.
 
     ys: shares of m points (c, m).
-    other: exp(rate * ys) (c, m).
+    other, shrunk: exp(rate * ys) and its inverse (c, m).
     out: (r, m).
     """
-    shrunk = 1.0 / other
     for i in range(len(which)):
-        k, row = which[i], out[i]
-        old, new, others, ups, downs = before[i], after[i], ys[k], other[k], shrunk[k]
+        k, old, new = which[i], before[i], after[i]
         up, up_new = math.exp(rate * old), math.exp(rate * new)
         down, down_new = 1.0 / up, 1.0 / up_new
         for j in range(ys.shape[1]):
-            a, b = abs(old - others[j]) * rate, abs(new - others[j]) * rate
-            lost = min(up * downs[j], down * ups[j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
-            row[j] = min(up_new * downs[j], down_new * ups[j]) * (1.0 + b * (1.0 + b * (1.0 / 3.0))) - lost
+            a, b = abs(old - ys[k, j]) * rate, abs(new - ys[k, j]) * rate
+            lost = min(up * shrunk[k, j], down * other[k, j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
+            kept = min(up_new * shrunk[k, j], down_new * other[k, j]) * (1.0 + b * (1.0 + b * (1.0 / 3.0)))
+            out[i, j] = kept - lost
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
+@njit(**OPTIONS, fastmath=REASSOCIATED)
 def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array) -> None:
     """Overwrite `out` with the sum over y of weight * d(log p(a) - a) / dx, for each x and variable.
 
@@ -149,55 +140,43 @@ def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array)
     weighted: (m, n).
     out: (m, c).
     """
-    c, m = xs.shape
-    for i in range(m):
-        weights = weighted[i]
-        for k in range(c):
-            x, rate, others, total = xs[k, i], rates[k], ys[k], 0.0
+    for i in range(len(out)):
+        for k in range(len(xs)):
+            x, rate, total = xs[k, i], rates[k], 0.0
             for j in range(ys.shape[1]):
-                scaled = (x - others[j]) * rate
+                scaled = (x - ys[k, j]) * rate
                 a = abs(scaled)
-                total += weights[j] * (scaled * (1.0 + a) / (3.0 + a * (3.0 + a)))
+                total += weighted[i, j] * (scaled * (1.0 + a) / (3.0 + a * (3.0 + a)))
             out[i, k] = -rate * total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
-def pull_effects(xs: Array, ys: Array, rate: float, weighted: Array, out: Array) -> None:
+@njit(**OPTIONS, fastmath=REASSOCIATED)
+def pull_effects(
+    xs: Array, ys: Array, grown: Array, other: Array, shrunk: Array, rate: float, weighted: Array, out: Array
+) -> None:
     """Overwrite `out` with the sum over y of weight * d(p(a) exp(-a)) / dx, for each x and variable.
 
-    xs, ys: shares of m and n points (c, m), (c, n).
-    rate: sqrt(5) over the lengthscale.
-    weighted: (m, n).
-    out: (m, c).
+    xs, ys, grown, other, shrunk, rate: as in `add_effects`.
+    weighted: (n, m).
+    out: (n, c).
     """
-    c, m = xs.shape
-    grown = np.exp(rate * ys)
-    shrunk = 1.0 / grown
-    for i in range(m):
-        weights = weighted[i]
-        for k in range(c):
-            x, others, ups, downs, total = xs[k, i], ys[k], grown[k], shrunk[k], 0.0
-            up = math.exp(rate * x)
+    for i in range(len(out)):
+        for k in range(len(xs)):
+            x, up, total = xs[k, i], grown[k, i], 0.0
             down = 1.0 / up
             for j in range(ys.shape[1]):
-                scaled = (x - others[j]) * rate
-                total += weights[j] * (scaled * (1.0 + abs(scaled)) * min(up * downs[j], down * ups[j]))
+                scaled = (x - ys[k, j]) * rate
+                decay = min(up * shrunk[k, j], down * other[k, j])
+                total += weighted[i, j] * (scaled * (1.0 + abs(scaled)) * decay)
             out[i, k] = -rate * total / 3.0
 
 
 LARGEST_EXPONENT = 700.0  # exp overflows at 709
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**OPTIONS)
 def multiply_conditional(
-    xs: Array,
-    x_has: npt.NDArray[np.bool_],
-    ys: Array,
-    y_has: Array,
-    rates: Array,
-    c: Array,
-    is_same: bool,
-    product: Array,
+    xs: Array, x_has: Mask, ys: Array, y_has: Array, rates: Array, c: Array, is_same: bool, product: Array
 ) -> None:
     """Overwrite `product` with the product of the kernels of numbers that some points lack, for each pair.
 
@@ -233,10 +212,10 @@ def multiply_conditional(
                 product[j, i] = product[i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
+@njit(**OPTIONS, fastmath=REASSOCIATED)
 def sum_conditional_slopes(
     xs: Array,
-    x_has: npt.NDArray[np.bool_],
+    x_has: Mask,
     ys: Array,
     y_has: Array,
     rates: Array,
@@ -275,16 +254,9 @@ def sum_conditional_slopes(
         slopes[k], losses[k] = pairs * high * slope, pairs * loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
+@njit(**OPTIONS, fastmath=REASSOCIATED)
 def pull_conditional_shares(
-    xs: Array,
-    x_has: npt.NDArray[np.bool_],
-    ys: Array,
-    y_has: Array,
-    rates: Array,
-    c: Array,
-    weighted: Array,
-    out: Array,
+    xs: Array, x_has: Mask, ys: Array, y_has: Array, rates: Array, c: Array, weighted: Array, out: Array
 ) -> None:
     """Overwrite `out` with the sum over y of weight times the derivative of log K in x, for each x and number.
 

@@ -77,14 +77,14 @@ class MaternFactor(Factor):
         if without is not None:
             rates[without] = 0.0  # so the kernel of this variable is 1
         log_gram: Array | None = None
-        total = np.empty((prepared.xs.shape[1], prepared.ys.shape[1]))
+        shape = (prepared.xs.shape[1], prepared.ys.shape[1])
         for own in split_products(np.log1p(rates * (1.0 + rates / 3.0))):  # no a is above its rate
-            xs, ys, product = prepared.xs[own], prepared.ys[own], np.empty_like(total)
+            xs, ys, total, product = prepared.xs[own], prepared.ys[own], np.zeros(shape), np.ones(shape)
             load_loops(LOOPS).add_distances(xs, ys, rates[own], prepared.is_same, total, product)
             np.log(product, out=product)
             product -= total
             log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
-        return np.zeros_like(total) if log_gram is None else log_gram
+        return np.zeros(shape) if log_gram is None else log_gram
 
     def gradient(self, theta: Array, prepared: NumberPair, weighted: Array) -> Array:
         gradient = np.empty(self.n_variables)
@@ -94,7 +94,7 @@ class MaternFactor(Factor):
         else:
             own = np.ascontiguousarray(weighted)
         load_loops(LOOPS).sum_slopes(prepared.xs, prepared.ys, ROOT * np.exp(-theta), prepared.is_same, own, gradient)
-        return gradient
+        return 2.0 * gradient if prepared.is_same else gradient
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         others, rates = shares_of(self.grids, ys), ROOT * np.exp(-theta)
@@ -201,7 +201,8 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray, lengths
     rate = ROOT / lengthscale
     own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
     total = np.zeros((len(xs), len(ys)))
-    load_loops(LOOPS).add_effects(own, other, np.exp(rate * own), np.exp(rate * other), rate, total)
+    grown = np.exp(rate * other)
+    load_loops(LOOPS).add_effects(own, other, np.exp(rate * own), grown, 1.0 / grown, rate, total)
     return total
 
 
@@ -219,15 +220,16 @@ def vary_effects(
     """
     has, others, rate = xs != INACTIVE, _effect_shares(grids, ys, -FAR), ROOT / lengthscale
     grown = np.exp(rate * others)
+    shrunk = 1.0 / grown
 
     def at(shares: Array) -> tuple[Array, Pullback]:
         own = np.ascontiguousarray(np.where(has, shares, FAR).T)
-        total = np.zeros((len(shares), len(ys)))
-        load_loops(LOOPS).add_effects(own, others, np.exp(rate * own), grown, rate, total)
+        pair, total = (own, others, np.exp(rate * own), grown, shrunk, rate), np.zeros((len(shares), len(ys)))
+        load_loops(LOOPS).add_effects(*pair, total)
 
         def pullback(weighted: Array) -> Array:
             out = np.empty(shares.shape)
-            load_loops(LOOPS).pull_effects(own, others, rate, weighted, out)
+            load_loops(LOOPS).pull_effects(*pair, weighted, out)
             return np.where(has, out, 0.0)
 
         return total, pullback
@@ -246,8 +248,8 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
         np.where(own[:, 0] != INACTIVE, share_of_each(grids, which, np.where(own != INACTIVE, own, 0)), FAR)
         for own in (changes.before, changes.after)
     )
-    out = np.empty((len(which), len(ys)))
-    load_loops(LOOPS).change_effects(which, before, after, other, np.exp(rate * other), rate, out)
+    out, grown = np.empty((len(which), len(ys))), np.exp(rate * other)
+    load_loops(LOOPS).change_effects(which, before, after, other, grown, 1.0 / grown, rate, out)
     return out
 
 
