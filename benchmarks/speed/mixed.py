@@ -2,10 +2,11 @@
 
     python -m benchmarks.speed.mixed [--check]
 
-30 reals; 10 bits, 10 categories of 5 choices and 10 reals; and 10 categories, 10 reals, and 10 reals that are active
-for three of the five choices of a category. The objective is a sum of one effect for each variable and of products of
-neighboring variables; an inactive real counts as 0. Data are n - 60 random points and 60 changes of the best point, so
-that lengthscales differ. The value of each suggestion is observed before the next.
+30 reals; 10 bits, 10 categories of 5 choices and 10 reals; 10 categories, 10 reals, and 10 reals that are active for
+three of the five choices of a category; and 5 categories, 5 reals, an order of 10 items and 1 to 6 of 12 items. The
+objective is a sum of one effect for each column and of products of neighboring columns; an inactive real counts as 0.
+Data are n - 60 random points and 60 changes of the best point, so that lengthscales differ. The value of each
+suggestion is observed before the next.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from bostruct.methods.auto import auto
 from bostruct.study.history import History
 
 Objective = Callable[[bo.Space, IntArray], Array]
-SECONDS = {100: 0.08, 300: 0.2}
+SECONDS = {100: 0.08, 300: 0.2, 1_000: 0.5}
 SUGGESTIONS = 9
 NEAR = 60  # points of the data that are changes of the best point
 SPACES = {
@@ -37,13 +38,19 @@ SPACES = {
         | {f"x{i}": bo.Real(0, 1) for i in range(10)}
         | {f"y{i}": bo.Real(0, 1, when={f"c{i}": bo.OneOf("p", "q", "r")}) for i in range(10)}
     ),
+    "5 categories, 5 reals, an order and a subset": bo.Space(
+        {f"c{i}": list("pqrst") for i in range(5)}
+        | {f"x{i}": bo.Real(0, 1) for i in range(5)}
+        | {"order": bo.Permutation(range(10)), "subset": bo.Subset(range(12), (1, 6))}
+    ),
 }
 
 
 def measure(miniature: bool) -> list[Row]:
     rows = []
     for name, space in SPACES.items():
-        rows += rate_suggestions(name, space, evaluate, {15: np.inf} if miniature else SECONDS, miniature)
+        limits = dict.fromkeys(SECONDS, np.inf) if "order" in space.variables else SECONDS
+        rows += rate_suggestions(name, space, evaluate, {15: np.inf} if miniature else limits, miniature)
     return rows
 
 
@@ -72,8 +79,10 @@ def rate_suggestions(
 
 def evaluate(space: bo.Space, xs: IntArray) -> Array:
     """Return the objective at m points (m,)."""
-    at = np.where(xs == INACTIVE, 0, xs) / (np.array([one.size for one in space.variables.values()]) - 1.0)
-    weights = 1.0 / np.arange(1, space.d + 1)
+    variables = space.variables.values()
+    ends = [one.size - 1.0 if one.width == 1 else float(one.width) for one in variables for _ in range(one.width)]
+    at = np.where(xs == INACTIVE, 0, xs) / np.array(ends)
+    weights = 1.0 / np.arange(1, len(ends) + 1)
     effects = np.abs(at - 0.3) ** 1.5 @ weights
     return effects + 0.3 * (np.sin(5.0 * at[:, :-1]) * at[:, 1:]) @ weights[1:]
 

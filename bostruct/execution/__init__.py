@@ -10,9 +10,4 @@ if TYPE_CHECKING:
     from bostruct.execution.pools import InProcessPool as InProcessPool
     from bostruct.execution.pools import Pool as Pool
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "bostruct.execution.pools": "InProcessPool Pool",
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, {"bostruct.execution.pools": "InProcessPool Pool"})

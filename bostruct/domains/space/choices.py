@@ -50,11 +50,7 @@ class ChoiceVariable(Variable):
     graph: VariableGraph
 
     def __init__(
-        self,
-        choices: Sequence[Presented],
-        graph: VariableGraph,
-        when: When | None = None,
-        default: object = NO_DEFAULT,
+        self, choices: Sequence[Presented], graph: VariableGraph, when: When | None = None, default: object = NO_DEFAULT
     ) -> None:
         self.choices = choices
         self.graph = graph  # pyright: ignore[reportIncompatibleVariableOverride]

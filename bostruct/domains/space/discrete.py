@@ -167,12 +167,7 @@ class Ordinal(ChoiceVariable):
     values_are_choices = True
 
     def __init__(
-        self,
-        choices: Iterable[object],
-        weight: float = 1.0,
-        *,
-        when: When | None = None,
-        default: object = NO_DEFAULT,
+        self, choices: Iterable[object], weight: float = 1.0, *, when: When | None = None, default: object = NO_DEFAULT
     ) -> None:
         values = check_choices("Ordinal", choices, least=1)
         self.weight = check_number("weight", weight, MIN_WEIGHT, MAX_WEIGHT)

@@ -137,8 +137,7 @@ def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array)
 
     xs, ys: shares of m and n points (c, m), (c, n).
     rates: sqrt(5) over the lengthscale of each variable (c,).
-    weighted: (m, n).
-    out: (m, c).
+    weighted, out: (m, n), (m, c).
     """
     for i in range(len(out)):
         for k in range(len(xs)):
@@ -157,8 +156,7 @@ def pull_effects(
     """Overwrite `out` with the sum over y of weight * d(p(a) exp(-a)) / dx, for each x and variable.
 
     xs, ys, grown, other, shrunk, rate: as in `add_effects`.
-    weighted: (n, m).
-    out: (n, c).
+    weighted, out: (n, m), (n, c).
     """
     for i in range(len(out)):
         for k in range(len(xs)):
@@ -214,23 +212,13 @@ def multiply_conditional(
 
 @njit(**OPTIONS, fastmath=REASSOCIATED)
 def sum_conditional_slopes(
-    xs: Array,
-    x_has: Mask,
-    ys: Array,
-    y_has: Array,
-    rates: Array,
-    c: Array,
-    is_same: bool,
-    weighted: Array,
-    slopes: Array,
-    losses: Array,
+    xs: Array, x_has: Mask, ys: Array, y_has: Array, rates: Array, c: Array, is_same: bool, weighted: Array, out: Array
 ) -> None:
     """Sum over the pairs of points that both have a number, whose kernel is k = c^2 + (1 - c^2) p(a) exp(-a).
 
     is_same: True if ys are xs, and `weighted` is symmetric.
     weighted: (n, m).
-    slopes: overwritten with the sum of weight times the derivative of log k in the log lengthscale (k,).
-    losses: overwritten with the sum of weight times (1 - k) / k (k,).
+    out: overwritten with the sums of weight times d(log k) / d(log lengthscale), and of weight (1 - k) / k (2, k).
     """
     m = ys.shape[1]
     decay = np.empty(m)
@@ -251,7 +239,7 @@ def sum_conditional_slopes(
                 slope += relative * (square * (1.0 + a) * decay[j])
                 loss += relative * (1.0 - kernel)
         pairs = 2.0 if is_same else 1.0
-        slopes[k], losses[k] = pairs * high * slope, pairs * loss
+        out[0, k], out[1, k] = pairs * high * slope, pairs * loss
 
 
 @njit(**OPTIONS, fastmath=REASSOCIATED)

@@ -195,8 +195,8 @@ class ConditionalNumbers(Factor):
         of_one -= 2.0 * np.einsum("cn,cn->c", x_counts @ weighted, y_has)
         own = 0.5 * (weighted + weighted.T) if is_same else np.ascontiguousarray(weighted)
         rates, c = self._read_parameters(theta)
-        of_rates, of_both = np.empty(self.n_variables), np.empty(self.n_variables)
-        load_loops(LOOPS).sum_conditional_slopes(xs, x_has, ys, y_has, rates, c, is_same, own, of_rates, of_both)
+        of_rates, of_both = sums = np.empty((2, self.n_variables))
+        load_loops(LOOPS).sum_conditional_slopes(xs, x_has, ys, y_has, rates, c, is_same, own, sums)
         # (1 - k0) (1 - c) = (1 - k) / (1 + c): there is no division by 1 - c, which may be 0
         return np.concatenate([of_rates, 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -168,10 +168,16 @@ class PermutationEffect(EffectKernel):
     has_unit_diagonal = True
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        w, n = self.shape.width, self.shape.width + self.shape.absent
-        precedence, places, neighbors = compare_queues(self.shape, xs, ys)
-        unit = (2 * w if w < n else w) - w / n - (w * w / n if w < n else 0)  # twice the mean distance of places
-        correlations = [1.0 - 2.0 * precedence / w, 1.0 - 2.0 * places / unit]
-        if n > 2:  # two items are always neighbors
-            correlations.append(1.0 - 2.0 * neighbors * n / ((w - 1) * (n - 2.0 * (w - 1) / (n - 1))))
-        return np.asarray(np.mean(correlations, axis=0))
+        return correlate_orders(self.shape, xs, ys)
+
+
+@CachedByContent
+def correlate_orders(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:
+    """Return the effect of `PermutationEffect` between orders (n, m), cached because the terms of a kernel share it."""
+    w, n = shape.width, shape.width + shape.absent
+    precedence, places, neighbors = compare_queues(shape, xs, ys)
+    unit = (2 * w if w < n else w) - w / n - (w * w / n if w < n else 0)  # twice the mean distance of places
+    correlations = [1.0 - 2.0 * precedence / w, 1.0 - 2.0 * places / unit]
+    if n > 2:  # two items are always neighbors
+        correlations.append(1.0 - 2.0 * neighbors * n / ((w - 1) * (n - 2.0 * (w - 1) / (n - 1))))
+    return reduce(np.add, correlations) / len(correlations)
