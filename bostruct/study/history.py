@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -211,6 +210,7 @@ def describe_failures(trials: Sequence[Trial]) -> str:
 class History(HistoryView):
     """The history of a study, or one constructed manually.
 
+    completed: may be a function that is called on first access, because some methods read no points.
     objectives: None to use the values.
     violations: None without constraints.
     """
@@ -224,6 +224,8 @@ class History(HistoryView):
             object.__setattr__(self, "objectives", np.asarray(self.values)[:, None])
         if self.violations is None:
             object.__setattr__(self, "violations", np.empty((len(self.values), 0)))
+        if callable(self.completed):
+            self.__dict__["_read"] = self.__dict__.pop("completed")
 
     @classmethod
     def of(
@@ -245,24 +247,11 @@ class History(HistoryView):
         others = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
         return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **others)
 
-    @classmethod
-    def read_later(cls, completed: Callable[[], Batch], failed: Callable[[], Batch], **others: Any) -> History:
-        """Make a history whose points are read on first access, because some methods read none.
-
-        others: the other fields.
-        """
-        history = cls(completed=None, failed=None, **others)
-        for name, read in {"completed": completed, "failed": failed}.items():
-            history.__dict__[f"_read_{name}"] = read
-            del history.__dict__[name]
-        return history
-
     def __getattr__(self, name: str) -> Batch:
-        """Read the points on first access."""
-        read = self.__dict__.get(f"_read_{name}")
-        if read is None:
+        """Read the completed points on first access."""
+        if name != "completed" or "_read" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self.__dict__.setdefault(name, read())  # another thread may have read them
+        return self.__dict__.setdefault(name, self.__dict__["_read"]())  # another thread may have read them
 
     def __getstate__(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -400,20 +389,14 @@ class BatchBuffer:
     def __init__(self, domain: Domain, join: Callable[[list[Point]], Batch] | None = None) -> None:
         self._domain = domain
         self._join_fresh = domain.join if join is None else join
-        self._n = 0
         self._fresh: list[Point] = []  # not yet joined
         self._batch: Batch = domain.join()
         self._rows = ArrayBuffer(self._batch) if isinstance(self._batch, np.ndarray) else None
-        self._lock = make_lock()  # one thread may read while another appends
+        self._lock = make_lock()
 
     def append(self, x: Point) -> None:
         """Append a point."""
         self._fresh.append(x)
-        self._n += 1
-
-    def read_later(self) -> Callable[[], Batch]:
-        """Return a function that returns the points up to now, in any thread."""
-        return partial(self.read, self._n)
 
     def read(self, n: int | None = None) -> Batch:
         """Return points as a batch of the domain, the same object until a point is appended.
@@ -421,7 +404,7 @@ class BatchBuffer:
         n: number of points; None for all.
         """
         with self._lock:
-            join, fresh = self._join_fresh, self._fresh[:]
+            join, fresh = self._join_fresh, self._fresh[:]  # others may append more meanwhile
             if fresh and self._rows is not None:
                 starts = range(0, len(fresh), CHUNK_SIZE)
                 self._rows.extend((join(fresh[start : start + CHUNK_SIZE]) for start in starts), len(fresh))

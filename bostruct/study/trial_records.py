@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import SupportsIndex
 
@@ -96,8 +97,10 @@ class TrialRecords:
         """Return the history that a searcher may see, without rebuilding it."""
         running = self._form.join([self._records[number].kept for number in sorted(self._running)])
         self._shares_seen = True
-        points = self._completed.read_later(), self._failed.read_later()
-        return History.read_later(*points, running=running, seen=self._seen, **self._measurements.read()._asdict())
+        values, objectives, violations, variances = self._measurements.read()
+        completed = partial(self._completed.read, len(values))
+        batches = (running, self._failed.read(), self._seen)
+        return History(completed, values, *batches, objectives, violations, variances)
 
     def completed_number(self, position: int) -> int:
         """Return the number of the trial at a position among the completed points of `history`.
