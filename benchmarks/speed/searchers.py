@@ -53,7 +53,7 @@ def against_optuna(n: int, variables: int, trees: int, repeats: int) -> list[Row
     bounds = np.array([[0.0, 1.0]] * variables)
 
     def theirs() -> Any:
-        grown = [_FanovaTree(tree.tree_, bounds) for tree in forest.estimators_]
+        grown = [_FanovaTree(tree, bounds) for tree in forest]
         return [[tree.get_marginal_variance(np.array([i])) for i in range(variables)] for tree in grown]
 
     both = [(time_call(theirs).cpu, time_call(lambda: importances(forest, features)).cpu) for _ in range(repeats)]

@@ -26,7 +26,7 @@ from bostruct.surrogates.fanova import (
     Importances,
     design_and_features,
     fill_design,
-    grow_forest,
+    grow_binned_forest,
     importances,
     importances_of_draws,
     join_features,
@@ -50,7 +50,6 @@ MOST_LEARNED = 1_000  # trials that the forest learns from
 SLOWER = 4  # divisor of the draws of programs, and of spaces with parts such as networks, which are slow to sample
 MOST_STEPS = 24  # values of a variable in the plot
 MOST_STEPS_DRAWN = 12  # if the means are over draws of the space, because each cell needs several draws
-EFFECT_TREES = 64
 MOST_BARS = 20  # hyperparameters in a plot
 MOST_LETTERS = 12  # in the label of a value
 
@@ -98,7 +97,7 @@ def importance(
     """
     check_integer("trees", trees, 1)
     data = read_design(study, seed, objective)
-    forest = grow_forest(data.design, scale_to_unit(data.values), seed, trees)
+    forest = grow_binned_forest(data.design, scale_to_unit(data.values), seed, trees)
     if data.draws is None:
         found = importances(forest, data.features, pairs)
     else:
@@ -248,7 +247,7 @@ def plot_effects(
     observed = clip_to_axis(data.values)
     ends = choose_ends_from_best(observed, direction)
     values = np.clip(observed, *ends)
-    forest = grow_forest(data.design, scale_to_unit(values), seed, EFFECT_TREES)
+    forest = grow_binned_forest(data.design, scale_to_unit(values), seed)
     first, second = scales
     if data.draws is None or first.cells is None or second.cells is None:
         means = mean_effect(forest, data.features, chosen, (first.atoms, second.atoms))

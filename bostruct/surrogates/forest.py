@@ -78,7 +78,7 @@ class ForestPosterior(Posterior):
         else:
             design = fill_design([self.model.choices(x) for x in xs], self.features)
         design = design.astype(np.float32)
-        by_tree = np.stack([tree.tree_.predict(design)[:, 0] for tree in self.forest.estimators_])
+        by_tree = np.stack([tree.predict(design)[:, 0] for tree in self.forest])
         mean, variance = by_tree.mean(axis=0), np.maximum(by_tree.var(axis=0), SMALLEST_TREE_VARIANCE)
         return Prediction(self.shift + self.scale * mean[None], self.scale**2 * variance[None])
 

@@ -11,7 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.analysis.importances import _name_numbers, plot_effects, read_design
 from bostruct.contracts import Array, BostructError
-from bostruct.surrogates.fanova import grow_forest, scale_to_unit
+from bostruct.surrogates.fanova import grow_binned_forest, predict_by_tree, scale_to_unit
 
 SPACE = bo.Space({"a": bo.Ordinal([1, 2, 3]), "b": ["x", "y"], "c": bool, "r": bo.Real(1e-4, 1.0, log=True)})
 
@@ -28,12 +28,12 @@ def test_shades_are_means_over_all_other_variables():
     axes = plot_effects(done, ("a", "b"))
     shades = np.asarray(axes.get_images()[0].get_array())
     data = read_design(done, 0, 0)
-    forest = grow_forest(data.design, scale_to_unit(data.values), 0, 64)
+    forest = grow_binned_forest(data.design, scale_to_unit(data.values), 0, 64)
     low, high = data.values.min(), data.values.max()
     parts = {feature.name: feature.atoms for feature in data.features}
     for (i, a), (k, b) in itertools.product(enumerate(parts["a"]), enumerate(parts["b"])):
         rows = [np.concatenate([{"a": a, "b": b, "c": c}[one.name] for one in data.features]) for c in parts["c"]]
-        mean = low + (high - low) * forest.predict(np.array(rows)).mean()
+        mean = low + (high - low) * predict_by_tree(forest, np.array(rows)).mean()
         assert shades[k, i] == pytest.approx(mean, rel=1e-6)
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2", "3"]
 
