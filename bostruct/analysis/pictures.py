@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from bostruct.checks import check_integer, check_number, optional_import, short_repr
-from bostruct.contracts import Array, BostructError
+from bostruct.contracts import Array, BostructError, IntArray
 from bostruct.display import new_axes, printable
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
@@ -64,9 +64,15 @@ def thin_trials(result: Result, trials: list[Trial], objective: int, most: int) 
     """
     if len(trials) <= most:
         return trials
+    ranked = rank_trials(result, trials, objective)
+    return [trials[i] for i in np.sort(ranked[np.linspace(0, len(trials) - 1, most).astype(int)])]
+
+
+def rank_trials(result: Result, trials: Sequence[Trial], objective: int) -> IntArray:
+    """Return the positions of completed trials: those that satisfy all constraints first, then the best first."""
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
-    ranked = sorted(range(len(trials)), key=lambda i: (bool(trials[i].broken), sign * trials[i].values[objective]))
-    return [trials[i] for i in sorted(ranked[rank] for rank in np.linspace(0, len(trials) - 1, most).astype(int))]
+    values = [sign * trial.values[objective] for trial in trials]
+    return np.lexsort((values, [bool(trial.broken) for trial in trials]))
 
 
 def describe_thinning(drawn: Sequence[Trial], completed: Sequence[Trial]) -> str:

@@ -490,8 +490,9 @@ def render_file(file: str, name: str | None, space: Domain | None = None) -> tup
     from bostruct.analysis.report.page import render_page
 
     with open_studies(file, name, space) as studies:
-        title = short_name(open_place(file)) if len(studies) != 1 else ""
-        return render_page([read_run(study) for study in studies], title), [study.name for study in studies]
+        runs = [read_run(study) for study in studies]
+    del studies  # a page needs only their results
+    return render_page(runs, short_name(open_place(file)) if len(runs) != 1 else ""), [run.name for run in runs]
 
 
 @contextmanager

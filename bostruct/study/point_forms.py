@@ -70,6 +70,10 @@ class PointStore(NamedTuple):
         """Return the points of some trials as a batch."""
         return self.form.join([self.kept[number] for number in numbers])
 
+    def keys(self, numbers: Sequence[int]) -> frozenset[Hashable]:
+        """Return the keys of the points of some trials."""
+        return frozenset(self.form.key(self.kept[number]) for number in numbers)
+
 
 def find_moved_numbers(given: object, presented: object, domain: Domain | None = None) -> dict[str, ParsedJson]:
     """Return the numbers of a point that its domain rounds, by name, as plain JSON; {} if there are none.

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import check_integer, check_number, load_by_name
-from bostruct.contracts import Array, BostructError, Domain, HistoryView, IntArray, Json, NumericalError, Searcher
+from bostruct.contracts import Array, BostructError, HistoryView, IntArray, Json, NumericalError, Searcher
 from bostruct.display import html_table
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.goals.declared import Goals
@@ -180,7 +181,7 @@ class Fit:
             searcher, state = self.searcher()
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(len(self.order), STREAM)))
             with self.limit():
-                found = searcher.appraise(self._history(searcher.domain, completed), parse(state), rng)
+                found = searcher.appraise(self._history(completed), parse(state), rng)
         except NumericalError as error:
             return Beliefs(observed, None, f"by its observed value: the model cannot be fitted, {error}")
         except BostructError as error:
@@ -202,7 +203,7 @@ class Fit:
             raise BostructError(
                 f"predict: {self.who} has no model{_name_objectives(goals) or ' of the objective'}; auto has one"
             )
-        history = self._history(searcher.domain, self._completed)
+        history = self._history(self._completed)
         if not len(history.values):
             raise BostructError("predict: expected at least one completed trial, got none")
         rng = _make_generator(self.seed, history)
@@ -230,7 +231,7 @@ class Fit:
             raise BostructError(
                 f"cross_validate: expected at least {FEWEST_VALIDATED} completed trials, got {len(numbers)}"
             )
-        history = self._history(searcher.domain, numbers)
+        history = self._history(numbers)
         rng = _make_generator(self.seed, history)
         with self.limit(), explain_bad_state("cross_validate"):
             positions, found = searcher.cross_validate(history, parse(state), objective, rng)
@@ -250,7 +251,7 @@ class Fit:
         if not completed:
             raise BostructError("hyperparameters: expected at least one completed trial, got none")
         with self.limit(), explain_bad_state("hyperparameters"):
-            history = self._history(searcher.domain, completed)
+            history = self._history(completed)
             outputs = searcher.sample_hyperparameters(history, parse(state), _make_generator(self.seed, history))
         if not any(outputs):
             able = load_by_name("bostruct.methods:list_interpretable")(searcher.domain, history)
@@ -266,15 +267,15 @@ class Fit:
     def sign(self) -> float:
         return sign_of(self.goals.direction)
 
-    def _history(self, domain: Domain, completed: list[int]) -> History:
+    def _history(self, completed: list[int]) -> History:
         outcomes = [outcome for number in completed if (outcome := self.outcomes[number]) is not None]
-        measured = measure(self.goals, outcomes)
-        others = [number for number in self.order if self.trials[number].status != "completed"]
-        failed = self.points.take([number for number in others if not self.trials[number].is_no_data])
-        started = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
-        running = self.points.take([trial.number for trial in started])
-        points = self.points.take(completed)
-        return History.of(domain, points, measured.values, running, failed, measured)
+        values, objectives, violations, variances = measure(self.goals, outcomes)
+        missing = [number for number in self.order if self.trials[number].status != "completed"]
+        failed = [number for number in missing if not self.trials[number].is_no_data]
+        running = [trial.number for trial in self.trials if trial.status == "running" and trial.unread is None]
+        seen, take = self.points.keys([*completed, *failed, *running]), self.points.take
+        batches = (take(running), take(failed), seen)
+        return History(partial(take, completed), values, *batches, objectives, violations, variances)
 
 
 def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:

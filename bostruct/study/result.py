@@ -437,7 +437,11 @@ class Result:
 
     def list_completed(self) -> list[Trial]:
         """Return the completed trials in the order observed."""
-        return [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
+        return list(self._completed)
+
+    @cached_property
+    def _completed(self) -> tuple[Trial, ...]:
+        return tuple(t for t in (self.trials[number] for number in self.order) if t.status == "completed")
 
     @property
     def best_value(self) -> float:
@@ -481,7 +485,7 @@ class Result:
         one = next(t for t in self.trials if t.unread is not None)
         return f"{self.n_unread} of {len(self.trials)} trials are not in the space: trial {one.number}: {one.unread}"
 
-    @property
+    @cached_property
     def incumbents(self) -> tuple[Incumbent, ...]:
         """The best trial so far after each finished trial, in the order observed.
 

@@ -79,9 +79,7 @@ def test_a_failure_is_told_as_the_worst_once_there_is_a_value():
     assert record.add(INITIAL[0], None) == record.list_observed() == []
     first, held = record.add(INITIAL[1], Measured((-3.0, -1.0), (0.5,)))
     assert first == ObservedTrial(1, INITIAL[1], (-3.0, -1.0), (-0.5,), False)
-    assert held == ObservedTrial(
-        0, INITIAL[0], (-3.0, -1.0), (0.5,), True
-    )  # breaks the limit; no success has it yet
+    assert held == ObservedTrial(0, INITIAL[0], (-3.0, -1.0), (0.5,), True)  # breaks the limit; no success has it yet
     assert record.add(INITIAL[3], Measured((-4.0, 5.0), (4.0,))) == record.successes[1:]
     (worst,) = record.add(INITIAL[2], None)
     assert worst == ObservedTrial(3, INITIAL[2], (-3.0, 5.0), (3.0,), True)

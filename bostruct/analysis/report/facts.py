@@ -54,7 +54,7 @@ class Run:
         """True if one trial is the best: there is one objective, and a trial that satisfies all constraints."""
         return self.is_single and self.result.has_feasible
 
-    @property
+    @cached_property
     def counts(self) -> Counter[str]:
         """The number of trials by status."""
         return Counter(map(self.find_status, self.result.trials))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from bostruct import __version__
+from bostruct.analysis.pictures import rank_trials
 from bostruct.analysis.report.facts import Run, write_point
 from bostruct.analysis.report.story import cut_end, format_seconds, format_time
 from bostruct.checks import hide_addresses, short_repr
@@ -269,7 +270,8 @@ def _choose_trial_rows(run: Run, most: int) -> Sequence[Trial]:
         return result.trials
     best: Sequence[Trial] = run.front
     if run.is_single:
-        best = sorted(result.list_completed(), key=lambda one: (bool(one.broken), *result.goals.orient(one.values)))
+        completed = result.list_completed()
+        best = [completed[i] for i in rank_trials(result, completed, 0)[: most // 2]]
     chosen = {trial.number for trial in best[: most // 2]}
     for trial in reversed(result.trials):
         if len(chosen) >= most:
