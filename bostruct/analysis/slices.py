@@ -258,9 +258,8 @@ def find_best(result: Result, trials: list[Trial], objective: int) -> int | None
 
     objective: position of the objective to compare, from 0.
     """
-    sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
-    feasible = [i for i, trial in enumerate(trials) if trial.is_feasible]
-    return min(feasible, key=lambda i: sign * trials[i].values[objective]) if feasible else None
+    first = pictures.rank_trials(result, trials, objective)[:1].tolist()
+    return next((i for i in first if trials[i].is_feasible), None)
 
 
 def _predict_slices(

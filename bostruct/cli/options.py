@@ -43,9 +43,7 @@ relabel_option = click.option(
     "--relabel", type=IntegerRange(0), metavar="SEED", help="Permute every variable's choices at random."
 )
 progress_option = click.option(
-    "--progress/--no-progress",
-    default=None,
-    help="Show a progress bar on stderr; by default if that is a terminal.",
+    "--progress/--no-progress", default=None, help="Show a progress bar on stderr; by default if that is a terminal."
 )
 
 

@@ -187,11 +187,7 @@ class RegressionTree(NamedTuple):
 
 
 def grow_binned_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> Forest:
-    """Grow trees as `grow_forest` does, but with few cuts of a column, faster than scikit-learn is imported.
-
-    There are at most 33 cuts of a column, half of them evenly by rank and half by value. Of equally good cuts, one is
-    drawn.
-    """
+    """Grow trees as `grow_forest` does, with at most 33 cuts of a column: half evenly by rank, half by value."""
     check_integer("trees", trees, 1)
     rng, n = np.random.default_rng((seed, trees)), len(values)  # not the generator that may have drawn the points
     most, cuts = int(np.clip(MOST_CUTS // design.shape[1], 4, 32)), [np.array([np.inf])]  # in case points are equal
@@ -211,10 +207,7 @@ def grow_binned_forest(design: Array, values: Array, seed: int, trees: int = TRE
 def _grow_tree(
     design: Array, values: Array, counts: IntArray, columns: IntArray, is_left: Array, rng: np.random.Generator
 ) -> RegressionTree:
-    """Grow a tree one level at a time: the nodes of a level are the rows of a sparse matrix.
-
-    columns, is_left: column of each cut (cuts,), and 1 if a point is left of it (n, cuts).
-    """
+    """Grow a tree by cuts in columns (cuts,), one level at a time: its nodes are the rows of a sparse matrix."""
     from scipy.sparse import csr_matrix
 
     points = np.flatnonzero(counts)
