@@ -11,14 +11,13 @@ torch is loaded only when a program is compiled.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.combinators import combiner, siso_sequential
-from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values, siso_torch_module
+from bostruct.domains.language.compilers.implementations import Shapes, Values, share_layer, share_partial
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.graph import IO, Hyperparameter
+from bostruct.domains.language.graph import IO, Hyperparameter, siso_module
 from bostruct.domains.language.values import Value
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def conv2d(
     4
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
-    return siso_torch_module("Conv2D", _conv2d, values, layer=_conv_layer)
+    return siso_module("Conv2D", values, share_layer(_conv2d, layer=_conv_layer))
 
 
 def depthwise_conv2d(
@@ -83,7 +82,7 @@ def depthwise_conv2d(
         See `conv2d`.
     """
     values = _check_settings(kernel=kernel, stride=stride, dilation=dilation, bias=bias)
-    return siso_torch_module("DepthwiseConv2D", _depthwise, values)
+    return siso_module("DepthwiseConv2D", values, share_layer(_depthwise))
 
 
 def separable_conv2d(
@@ -103,7 +102,7 @@ def separable_conv2d(
         See `conv2d`. Only the second convolution has a bias.
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
-    return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
+    return siso_module("SeparableConv2D", values, share_layer(_separable, layer=_separable_layer))
 
 
 def dense(units: IntSetting, bias: BoolSetting = True) -> IO:
@@ -116,22 +115,22 @@ def dense(units: IntSetting, bias: BoolSetting = True) -> IO:
     bias : bool or Hyperparameter, default True
         Whether a bias is added.
     """
-    return siso_torch_module("Dense", _dense, _check_settings(units=units, bias=bias), layer=_dense_layer)
+    return siso_module("Dense", _check_settings(units=units, bias=bias), share_layer(_dense, layer=_dense_layer))
 
 
 def relu() -> IO:
     """Build the activation max(0, x)."""
-    return siso_torch_module("ReLU", partial(_plain, "ReLU"))
+    return siso_module("ReLU", implementation=share_layer(share_partial(_plain, "ReLU")))
 
 
 def tanh() -> IO:
     """Build the activation tanh(x)."""
-    return siso_torch_module("Tanh", partial(_plain, "Tanh"))
+    return siso_module("Tanh", implementation=share_layer(share_partial(_plain, "Tanh")))
 
 
 def sigmoid() -> IO:
     """Build the activation 1 / (1 + exp(-x))."""
-    return siso_torch_module("Sigmoid", partial(_plain, "Sigmoid"))
+    return siso_module("Sigmoid", implementation=share_layer(share_partial(_plain, "Sigmoid")))
 
 
 def dropout(rate: FloatSetting) -> IO:
@@ -142,7 +141,7 @@ def dropout(rate: FloatSetting) -> IO:
     rate : float or Hyperparameter
         Probability of each number, in [0, 1].
     """
-    return siso_torch_module("Dropout", _dropout, _check_settings(rate=rate))
+    return siso_module("Dropout", _check_settings(rate=rate), share_layer(_dropout))
 
 
 def batch_norm(momentum: FloatSetting = 0.1, affine: BoolSetting = True) -> IO:
@@ -155,7 +154,7 @@ def batch_norm(momentum: FloatSetting = 0.1, affine: BoolSetting = True) -> IO:
     affine : bool or Hyperparameter, default True
         Whether each channel has a scale and a shift that are trained.
     """
-    return siso_torch_module("BatchNorm", _batch_norm, _check_settings(momentum=momentum, affine=affine))
+    return siso_module("BatchNorm", _check_settings(momentum=momentum, affine=affine), share_layer(_batch_norm))
 
 
 def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
@@ -169,7 +168,11 @@ def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
         Distance between patches in pixels; 2 halves the image.
     """
     values = _check_settings(kernel=kernel, stride=stride)
-    return siso_torch_module("MaxPool2D", partial(_pool, "MaxPool2d"), values, layer=partial(_pool_layer, "max-pool"))
+    return siso_module(
+        "MaxPool2D",
+        values,
+        share_layer(share_partial(_pool, "MaxPool2d"), layer=share_partial(_pool_layer, "max-pool")),
+    )
 
 
 def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
@@ -181,17 +184,21 @@ def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
         See `max_pool`.
     """
     values = _check_settings(kernel=kernel, stride=stride)
-    return siso_torch_module("AvgPool2D", partial(_pool, "AvgPool2d"), values, layer=partial(_pool_layer, "avg-pool"))
+    return siso_module(
+        "AvgPool2D",
+        values,
+        share_layer(share_partial(_pool, "AvgPool2d"), layer=share_partial(_pool_layer, "avg-pool")),
+    )
 
 
 def global_pool() -> IO:
     """Build the mean of each channel, (batch, channels)."""
-    return siso_torch_module("GlobalPool", _global_pool)
+    return siso_module("GlobalPool", implementation=share_layer(_global_pool))
 
 
 def flatten() -> IO:
     """Build the flattening of all axes except the batch into one."""
-    return siso_torch_module("Flatten", partial(_plain, "Flatten"))
+    return siso_module("Flatten", implementation=share_layer(share_partial(_plain, "Flatten")))
 
 
 def concat(n: int, axis: int = 1) -> IO:
@@ -204,7 +211,7 @@ def concat(n: int, axis: int = 1) -> IO:
     axis : int, default 1
         Axis of the concatenation; 1 for channels.
     """
-    return combiner(n, "Concat", TorchLayer(partial(_combined, partial(_cat, axis=axis))))
+    return combiner(n, "Concat", share_layer(share_partial(_combined, share_partial(_cat, axis=axis))))
 
 
 def add(n: int) -> IO:
@@ -215,7 +222,7 @@ def add(n: int) -> IO:
     n : int
         Number of inputs, ``in0`` to ``in(n - 1)``.
     """
-    return combiner(n, "Add", TorchLayer(partial(_combined, _sum)))
+    return combiner(n, "Add", share_layer(share_partial(_combined, _sum)))
 
 
 def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = False) -> IO:

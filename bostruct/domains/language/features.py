@@ -113,4 +113,7 @@ def _part_tokens(fragment: Fragment) -> bytes:
 
 def _digests(texts: list[str]) -> bytes:
     """Return digests in the memory layout of an array; joining bytes is several times as fast as joining arrays."""
-    return np.array([*map(token, texts)], dtype=np.int64).tobytes()
+    return np.array([*map(_recurring_token, texts)], dtype=np.int64).tobytes()
+
+
+_recurring_token = lru_cache(maxsize=10_000)(token)  # programs have the same types of modules and edges

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
+from types import NoneType
 from typing import NamedTuple, TypeAlias, TypeGuard, TypeVar
 
 from bostruct.checks import short_repr
@@ -29,6 +30,7 @@ from bostruct.domains.language.errors import (
 from bostruct.domains.language.fingerprints import canonical_data
 from bostruct.domains.language.values import Value, as_name, as_properties, has_names, name_value, name_values
 
+PLAIN_TYPES = frozenset({bool, int, float, str, NoneType})  # of constants that are their own data
 MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
 
@@ -325,7 +327,7 @@ class Module:
 
     def _add_property(self, name: str, value: object) -> None:
         if not is_hyperparameter(value):
-            if self.substitution is None:
+            if self.substitution is None and type(value) not in PLAIN_TYPES:
                 canonical_data(f"{self.path}: {name}", value)  # part of a program's fingerprint
             self.constants[name] = value
         elif value.fragment.encloses(self.fragment):

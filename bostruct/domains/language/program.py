@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
@@ -108,32 +108,37 @@ class Program:
         whose names are not unique, are also identified by their code, which depends on the version of Python. Functions
         that contain lists, dicts or objects of your own classes are equal only at the same path.
         """
-        return self._digest(_traits)
+        return self._digest(by_code=True)
 
     @property
     def fingerprint_by_names(self) -> str:
         """The fingerprint without the code of functions; stored studies identify their spaces by it."""
-        return self._digest(lambda _: [])
+        return self._digest(by_code=False)
 
-    def _digest(self, traits_of: Callable[[Node], list[str | None]]) -> str:
+    def _digest(self, by_code: bool) -> str:
         """Return the hash of a JSON array: sources of the outputs, a row for each node, and names of the inputs.
 
-        traits_of: function that returns additional data for a node's row. None in the data adds the node's path.
+        by_code: whether functions are also identified by their code, and nodes with unknown contents by their path.
         """
         rows: list[str] = []
-        known: dict[Hashable, tuple[str, list[str | None]]] = {}  # most modules of a program share their parts
+        parts: dict[Hashable, _Part] = {}  # most modules of a program share their implementation and their values
+        heads: dict[Hashable, tuple[str, str, bool]] = {}
         for node in map(self.nodes.__getitem__, self._canonical_numbers):
-            if (content := _identify_content(node)) not in known:
+            part = parts.get((id(node.implementation),))
+            if part is None:
+                part = parts[(id(node.implementation),)] = _find_part(node.implementation, parts, by_code)
+            if (content := (part.number, _identify_values(node))) not in heads:
                 values = [
                     [name, fingerprints.canonical_value(f"{node.path}: {name}", value, node.names.get(name))]
                     for name, value in sorted(node.values.items())
                 ]
-                head = [node.kind, values, fingerprints.identity_of(node.implementation)]
-                known[content] = json.dumps(head)[:-1], traits_of(node)
-            head_text, traits = known[content]
-            path = [node.path] if None in traits else []  # identifies nodes with unknown contents
-            rows.append(f"{head_text}, {json.dumps([self._sources(node.sources), *traits, *path])[1:]}")
-        text = f"[{json.dumps(self._sources(self.outputs))}, [{', '.join(rows)}], {json.dumps(sorted(self.inputs))}]"
+                traits = [*part.traits, *_value_traits(node)] if by_code else []
+                traits_text = "".join(f", {_to_json(one)}" for one in traits)
+                heads[content] = f"{json.dumps([node.kind, values])[:-1]}, {part.identity}", traits_text, None in traits
+            head, traits_text, is_unknown = heads[content]
+            path = f", {json.dumps(node.path)}" if is_unknown else ""
+            rows.append(f"{head}, {self._write_sources(node.sources)}{traits_text}{path}]")
+        text = f"[{self._write_sources(self.outputs)}, [{', '.join(rows)}], {json.dumps(sorted(self.inputs))}]"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -301,12 +306,21 @@ class Program:
             if position is not None and position not in numbers:
                 numbers[position] = len(numbers)
                 sources = self.nodes[position].sources
-                stack += [sources[name].node for name in sorted(sources, reverse=True)]
+                names = sorted(sources, reverse=True) if len(sources) > 1 else sources
+                stack += [sources[name].node for name in names]
         return numbers
 
-    def _sources(self, sources: Mapping[str, Source]) -> list[Json]:
-        found = sorted(sources.items())
-        return [[name, None if node is None else self._canonical_numbers[node], port] for name, (node, port) in found]
+    def _write_sources(self, sources: Mapping[str, Source]) -> str:
+        """Return a JSON array of the name, the node's canonical number and the port of each source."""
+        numbers = self._canonical_numbers
+        found = ""
+        for name, (node, port) in sorted(sources.items()) if len(sources) > 1 else sources.items():
+            number = "null" if node is None else numbers[node]
+            found += f"{', ' if found else ''}[{_to_json(name)}, {number}, {_to_json(port)}]"
+        return f"[{found}]"
+
+
+_to_json = lru_cache(maxsize=1024, typed=True)(json.dumps)  # of names and traits, which recur in many modules
 
 
 def build_program(walk: Walk, builder: Builder) -> Program:
@@ -344,20 +358,35 @@ def rebuild_program(builder: Builder, trace: Trace) -> Program:
     return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
 
 
-def _identify_content(node: Node) -> Hashable:
-    """Return a key that nodes share only if their types, values and implementations contain the same objects."""
-    values = (*node.values.values(), *node.names.values())
-    names = (node.kind, *node.values, None, *node.names)
-    return names, *map(fingerprints.identify_object, values), fingerprints.identify_parts(node.implementation)
+def _identify_values(node: Node) -> tuple[Hashable, ...]:
+    """Return a key that nodes share only if their types are equal and their values are the same objects."""
+    values = (*node.values.values(), *node.names.values()) if node.names else node.values.values()
+    keys = [one if type(one) in fingerprints.IDENTIFIED_BY_VALUE else (id(one),) for one in values]
+    return node.kind, *node.values, None, *node.names, None, *keys
 
 
-def _traits(node: Node) -> list[str | None]:
-    """Return the identifying data of a node that names do not contain, None for unknown data."""
-    found = [*fingerprints.traits_beyond_name(node.implementation)]
-    for name, value in sorted(node.values.items()):
-        if name not in node.names:
-            found += fingerprints.traits_of_value(value)
-    return found
+class _Part(NamedTuple):
+    """What a fingerprint contains of an implementation: a number in the program, JSON, and traits beyond its name."""
+
+    number: int
+    identity: str
+    traits: list[str | None]
+
+
+def _find_part(implementation: object, parts: dict[Hashable, _Part], by_code: bool) -> _Part:
+    """Return the part of an implementation, by its contents, and add it to the known parts."""
+    contents = fingerprints.identify_parts(implementation)
+    if contents not in parts:
+        identity = json.dumps(fingerprints.identity_of(implementation))
+        traits = [*fingerprints.traits_beyond_name(implementation)] if by_code else []
+        parts[contents] = _Part(len(parts), identity, traits)
+    return parts[contents]
+
+
+def _value_traits(node: Node) -> list[str | None]:
+    """Return the identifying data of a node's values that names do not contain, None for unknown data."""
+    unnamed = [value for name, value in sorted(node.values.items()) if name not in node.names]
+    return [trait for value in unnamed for trait in fingerprints.traits_of_value(value)]
 
 
 def _json_node(node: Node, paths: Sequence[str]) -> Json:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.checks import check_number
 from bostruct.domains.language.combinators import Outputs, apply_part, combine_outputs, identity, siso_sequential
-from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
-from bostruct.domains.language.graph import IO, Builder, substitution_module
+from bostruct.domains.language.compilers.implementations import Shapes, Values, share_layer, share_partial
+from bostruct.domains.language.graph import IO, Builder, siso_module, substitution_module
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
@@ -82,7 +82,9 @@ def with_drop_path(output: Outputs, rate: float) -> Outputs:
 
     rate: probability in [0, 1) of dropping a path.
     """
-    return output if rate <= 0.0 else apply_part(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)
+    return (
+        output if rate <= 0.0 else apply_part(siso_module("DropPath", {"rate": rate}, share_layer(_drop_path)), output)
+    )
 
 
 def check_keep(keep: float) -> float:
@@ -181,7 +183,9 @@ def nasnet_operation(name: str, filters: int, stride: int) -> IO:
             [ops.relu_conv_bn(narrow, 1), ops.relu_conv_bn(narrow, 3, stride, 2), ops.relu_conv_bn(filters, 1)]
         )
     if name == "conv1x7-7x1":
-        return siso_sequential([ops.relu(), siso_torch_module("Conv1x7", partial(_one_by_seven, filters, stride))])
+        return siso_sequential(
+            [ops.relu(), siso_module("Conv1x7", None, share_layer(share_partial(_one_by_seven, filters, stride)))]
+        )
     return (ops.avg_pool if name == "avgpool3x3" else ops.max_pool)(3, stride)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache, partial
 from typing import TypeAlias, TypeVar
 
 from bostruct.checks import short_repr
@@ -66,6 +67,11 @@ class TorchLayer(Labelled):
     """
 
     build: Callable[[Values, Shapes], object]
+
+
+# Modules whose implementations are one object are hashed together.
+share_layer = lru_cache(maxsize=1_024)(TorchLayer)
+share_partial = lru_cache(maxsize=1_024, typed=True)(partial)
 
 
 @dataclass(frozen=True)
