@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from bostruct.contracts import Choice, token
 from bostruct.domains.language.build import MAX_EXPANSIONS
+from bostruct.domains.language.fingerprints import identify_object
 from bostruct.domains.language.graph import Discrete, Fragment
 from bostruct.domains.language.hyperparameters import read_order
 from bostruct.domains.language.sampling import module_ancestors
@@ -71,7 +72,7 @@ def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = No
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Return the tokens of the parts and choices of a finished walk, with repetitions (t,)."""
-    parts = map(_part_tokens, walk.fragments())
+    parts = [*map(_part_tokens, walk.built()), *_unbuilt_tokens(walk)]
     chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
 
@@ -96,6 +97,18 @@ def count_modules(walk: Walk) -> tuple[int, int]:
         total += len(fragment.modules)
         unshared += 0 if is_shared[fragment] else len(fragment.modules)
     return total, unshared
+
+
+def _unbuilt_tokens(walk: Walk) -> Iterator[bytes]:
+    """Yield the tokens of the parts that no choice needed; of equal parts, only the first is built."""
+    known: dict[Hashable, bytes] = {}
+    for module in walk.unbuilt():
+        function = module.substitution.fn  # type: ignore[union-attr]
+        values = (*module.constants.values(), *(walk.given(module) or ()))
+        key = identify_object(function), *module.constants, *module.hyperparameters, *map(identify_object, values)
+        if key not in known:
+            known[key] = _part_tokens(walk.expansion(module))  # type: ignore[arg-type]
+        yield known[key]
 
 
 def _part_tokens(fragment: Fragment) -> bytes:

@@ -10,6 +10,7 @@ from enum import Enum
 from functools import lru_cache, partial
 from itertools import chain
 from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
+from typing import Any
 
 import numpy as np
 
@@ -125,10 +126,10 @@ def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[
         yield from traits_beyond_name(part, (*around, id(thing)))
 
 
-def identify_object(value: object) -> Hashable:
-    """Return a key that two live objects share only if they are identical, equal integers or strings, or equal partials.
+def identify_object(value: Any) -> Hashable:
+    """Return a key that two live objects share only if they are identical, or equal integers or strings.
 
-    Partials are equal if they have the same type and contain the same objects.
+    Two partials also share it if they contain the same objects.
     """
     kind = type(value)
     if kind is partial:

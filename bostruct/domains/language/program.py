@@ -366,7 +366,7 @@ def _identify_values(node: Node) -> tuple[Hashable, ...]:
 
 
 class _Part(NamedTuple):
-    """What a fingerprint contains of an implementation: a number in the program, JSON, and traits beyond its name."""
+    """An implementation in a fingerprint: its number in the program, its identity as JSON, and traits beyond its name."""
 
     number: int
     identity: str

@@ -297,16 +297,20 @@ class Walk:
     def expansion(self, module: Module) -> Fragment | None:
         """Return the part that replaces a substitution module; None if a hyperparameter has no value yet."""
         fragment = self._expanded.get(module)
-        if fragment is None:
-            given = []
-            for h in module.hyperparameters.values():
-                value = self._values.get(h.path, MISSING) if type(h) is Discrete else self.value(h)
-                if value is MISSING:
-                    return None
-                given.append(value)
-            fragment = self._expanded[module] = expand_module(module, tuple(given), self.max_depth)
+        if fragment is None and (given := self.given(module)) is not None:
+            fragment = self._expanded[module] = expand_module(module, given, self.max_depth)
             self._reads_outer = self._reads_outer or fragment.reads_outer
         return fragment
+
+    def given(self, module: Module) -> tuple[Value, ...] | None:
+        """Return the values of a module's hyperparameters; None if one has no value yet."""
+        given = []
+        for h in module.hyperparameters.values():
+            value = self._values.get(h.path, MISSING) if type(h) is Discrete else self.value(h)
+            if value is MISSING:
+                return None
+            given.append(value)
+        return tuple(given)
 
     def waiting(self) -> Sequence[Module]:
         """Return the substitution modules that were unexpanded when choices were last listed."""
@@ -321,7 +325,15 @@ class Walk:
         """Return all parts of a finished walk, outermost first; build those that no choice needed."""
         for module in self.waiting():
             self.expansion(module)
+        return self.built()
+
+    def built(self) -> list[Fragment]:
+        """Return the parts that were built so far, outermost first."""
         return [self.root, *self._expanded.values()]
+
+    def unbuilt(self) -> list[Module]:
+        """Return the substitution modules of a finished walk whose parts no choice needed, in the order of parts."""
+        return [module for module in self.waiting() if module not in self._expanded]
 
     def value(self, h: Hyperparameter) -> Value:
         """Return the value of a hyperparameter, or MISSING."""

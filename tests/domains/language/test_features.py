@@ -1,6 +1,7 @@
 """Programs as coordinates and tokens: what is counted, and that nothing is built for it twice."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from bostruct.domains.language import features
 from bostruct.domains.language.features import LRUCache, choice_kind, coordinates, tokens
 from bostruct.domains.language.sampling import sample_walk
 from bostruct.domains.language.walk import begin
-from bostruct.language import D, IntRange, siso_module, siso_repeat, siso_sequential
+from bostruct.language import D, IntRange, siso_module, siso_repeat, siso_sequential, substitution_module
 from tests.domains.language.more_programs import layers_of_kinds
 
 
@@ -55,6 +56,30 @@ def test_tokens_are_kinds_edges_within_parts_and_choices_twice(seed):
     for path, value in walk.values.items():
         expected += [f"{path} = {value!r}", f"{choice_kind(path)} = {value!r}"]
     assert Counter(tokens(walk).tolist()) == Counter(map(token, expected))
+
+
+def test_of_equal_parts_that_no_choice_needs_one_is_built_for_tokens():
+    built = []
+
+    def pair(width, values):
+        built.append(width)
+        return siso_sequential([siso_module(f"{values['kind']}{width}"), siso_module("B")])
+
+    def network():
+        kind, places = D(["x", "y"]), (["in"], ["out"])
+        return siso_sequential(
+            [
+                substitution_module("P", partial(pair, width), {"kind": kind}, *places, opens_choices=False)
+                for width in (1, 2, 1, True, 2)
+            ]
+        )
+
+    walk, whole = finished(network), finished(network)
+    whole.fragments()
+    assert list(map(repr, built)) == ["2", "True", "1", "2", "1"]
+    found = tokens(walk)
+    assert list(map(repr, built[5:])) == ["2", "True", "1"]
+    np.testing.assert_array_equal(found, tokens(whole))
 
 
 def test_programs_share_the_tokens_of_what_they_share():
