@@ -14,7 +14,7 @@ import bostruct as bo
 from bostruct.contracts import Array
 from bostruct.kernels.algebra import NEGLIGIBLE
 from bostruct.kernels.otmann.settings import REFERENCE
-from bostruct.methods.defaults import N_SCALE_POINTS, scaled_otmann
+from bostruct.methods.defaults import N_SCALE_POINTS, ScaledOtmann
 from bostruct.problems.registry import load
 
 
@@ -26,9 +26,8 @@ def find_eigenvalues(problem: Any, seed: int, trials: int) -> Array:
 
 def find_shares(space: Any) -> Array:
     """Return each term of the exponent at its median distance and its prior's mode: of d, then of dbar (8,)."""
-    xs = space.architectures(space.sample(N_SCALE_POINTS, np.random.default_rng(0)))
-    kernel = scaled_otmann(xs, REFERENCE)
-    medians = np.median(kernel.prepare(xs)[:, *np.triu_indices(N_SCALE_POINTS, 1)], axis=1)
+    kernel = ScaledOtmann(space.sample, space.architectures)
+    medians = np.median(kernel.prepare(kernel.draw())[:, *np.triu_indices(N_SCALE_POINTS, 1)], axis=1)
     return medians * np.exp(np.repeat([one.initial for one in kernel.parameters], len(REFERENCE.weights)))
 
 

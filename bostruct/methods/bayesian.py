@@ -16,7 +16,7 @@ from bostruct.methods.nasbot import map_surrogate
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
 from bostruct.searchers.proposals import initial_design, mutations_of, neighbors_of, nothing_around
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
-from bostruct.surrogates.hyperparameters import Normal
+from bostruct.surrogates.hyperparameters import Normal, check_kernel_base
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.warping import OutputWarping
 
@@ -82,6 +82,7 @@ def bayesian(
     if kernel is None:
         model: Surrogate = map_surrogate(default_kernel(domain), domain, most=None)
     else:
+        check_kernel_base(kernel)
         model = MAPGP(kernel, domain.join, NOISE, -5.0)
     improvement = Improvement(acquisition, best_predicted)
     feasible = Feasible(improvement, success_model(domain, model), domain.join) if acquisition.is_logarithm else None

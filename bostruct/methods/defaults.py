@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial, reduce
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
 
 import numpy as np
 
 from bostruct.checks import require
 from bostruct.contracts import Array, ChoiceDomain, Domain, DomainError, FeatureDomain, Kernel, SuccessModel, Surrogate
+from bostruct.contracts.kernel import Batch, Parameter
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import PartKernel, Product, WeightedSum
-from bostruct.kernels.distance import DistanceKernel, FeatureDistance
+from bostruct.kernels.distance import DistanceKernel, ExponentialKernel, FeatureDistance
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
@@ -259,20 +260,45 @@ def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
 
     Raises DomainError for any other domain.
     """
-    xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
+    kernel = ScaledOtmann(domain.sample, domain.architectures, settings)
+    [x] = domain.sample(1, np.random.default_rng(0))
     try:
-        found = domain.architectures(xs)
+        are_points = domain.architectures([x])[0] is x
+        if not are_points:
+            kernel.draw()  # other programs may have no architecture
     except DomainError as error:
         raise DomainError(f"method: nasbot needs architectures, and {error}") from error
-    kernel = scaled_otmann(found, settings)
-    are_points = all(x is one for x, one in zip(xs, found, strict=True))
     return kernel if are_points else PartKernel("architecture", domain.architectures, kernel)
 
 
-def scaled_otmann(xs: Sequence[Architecture], settings: Otmann) -> OtmannKernel:
-    """Build the OTMANN kernel with priors of the rates that fit the distances between given architectures."""
-    found = otmann_distances(xs, settings=settings)
-    return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), settings)
+@dataclass(frozen=True)
+class ScaledOtmann(ExponentialKernel):
+    """The OTMANN kernel with priors of the rates that fit the distances between 32 random points of a domain.
+
+    The distances are computed on first use, because they need compiled code.
+
+    sample, architectures: methods of the domain.
+    """
+
+    sample: Callable[[int, np.random.Generator], Batch]
+    architectures: Callable[[Batch], Sequence[Architecture]]
+    settings: Otmann = REFERENCE
+
+    def draw(self) -> Sequence[Architecture]:
+        """Return the architectures whose distances set the rates."""
+        return self.architectures(self.sample(N_SCALE_POINTS, np.random.default_rng(0)))
+
+    @cached_property
+    def _kernel(self) -> OtmannKernel:
+        found = otmann_distances(self.draw(), settings=self.settings)
+        return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), self.settings)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self._kernel.parameters
+
+    def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
+        return self._kernel.prepare(xs, ys)
 
 
 def typical_rate(distances: Array) -> DistanceTerms:

@@ -168,11 +168,8 @@ def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
         Distance between patches in pixels; 2 halves the image.
     """
     values = _check_settings(kernel=kernel, stride=stride)
-    return siso_module(
-        "MaxPool2D",
-        values,
-        share_layer(share_partial(_pool, "MaxPool2d"), layer=share_partial(_pool_layer, "max-pool")),
-    )
+    build, layer = share_partial(_pool, "MaxPool2d"), share_partial(_pool_layer, "max-pool")
+    return siso_module("MaxPool2D", values, share_layer(build, layer=layer))
 
 
 def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
@@ -184,11 +181,8 @@ def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
         See `max_pool`.
     """
     values = _check_settings(kernel=kernel, stride=stride)
-    return siso_module(
-        "AvgPool2D",
-        values,
-        share_layer(share_partial(_pool, "AvgPool2d"), layer=share_partial(_pool_layer, "avg-pool")),
-    )
+    build, layer = share_partial(_pool, "AvgPool2d"), share_partial(_pool_layer, "avg-pool")
+    return siso_module("AvgPool2D", values, share_layer(build, layer=layer))
 
 
 def global_pool() -> IO:

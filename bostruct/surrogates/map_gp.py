@@ -28,7 +28,7 @@ from bostruct.contracts import (
     Surrogate,
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
-from bostruct.surrogates.hyperparameters import Hyperparameters, check_kernel_base, check_values, make_initial_theta
+from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
 from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans, posterior_sample_from_gram
 from bostruct.surrogates.standardization import (
     check_variances,
@@ -136,7 +136,7 @@ class MAPGP(Surrogate):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), 2)
         check_integer("latest", self.latest, 0, 0 if self.most is None else self.most // 2)
-        check_kernel_base(self.kernel)
+        check_part("kernel", self.kernel, Kernel)
         check_part("noise_prior", self.noise_prior, Prior)
 
     def with_variances(self, variances: Array) -> MAPGP:

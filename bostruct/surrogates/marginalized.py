@@ -48,7 +48,6 @@ from bostruct.surrogates.hyperparameters import (
     Hyperparameters,
     PriorsOfValues,
     ScalePriors,
-    check_kernel_base,
     check_values,
     make_initial_theta,
 )
@@ -96,7 +95,7 @@ class MarginalizedGP(Surrogate):
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
-        check_kernel_base(self.kernel)
+        check_part("kernel", self.kernel, Kernel)
         check_integer("burn_in", self.burn_in, 0)
         check_integer("samples", self.samples, 1)
         check_number("nugget", self.nugget, 0.0)

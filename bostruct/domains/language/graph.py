@@ -14,9 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import count
-from types import NoneType
 from typing import NamedTuple, TypeAlias, TypeGuard, TypeVar
 
 from bostruct.checks import short_repr
@@ -31,7 +29,6 @@ from bostruct.domains.language.errors import (
 from bostruct.domains.language.fingerprints import canonical_data
 from bostruct.domains.language.values import Value, as_name, as_properties, has_names, name_value, name_values
 
-PLAIN_TYPES = frozenset({bool, int, float, str, NoneType})  # of constants that need no check
 MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
 
@@ -327,9 +324,7 @@ class Module:
         fragment.modules.append(self)
 
     def _add_property(self, name: str, value: object) -> None:
-        if type(value) in PLAIN_TYPES:
-            self.constants[name] = value
-        elif not is_hyperparameter(value):
+        if not is_hyperparameter(value):
             if self.substitution is None:
                 canonical_data(f"{self.path}: {name}", value)  # part of a program's fingerprint
             self.constants[name] = value
@@ -512,17 +507,12 @@ def outer_output(output: Output) -> Output:
 def _check_port_names(
     name: str, inputs: Iterable[str], outputs: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    both = []
     for kind, names in (("input", inputs), ("output", outputs)):
         if isinstance(names, str):
             raise LanguageError(f"{name}: expected a sequence of {kind} names, got {names!r}")
-    return _distinct_names(name, tuple(inputs), tuple(outputs))
-
-
-@lru_cache(maxsize=1_024, typed=True)
-def _distinct_names(
-    name: str, inputs: tuple[str, ...], outputs: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    for kind, given in (("input", inputs), ("output", outputs)):
+        given = tuple(names)
         if len(set(given)) < len(given):
             raise NameClash(f"{name}: two of its {kind}s have the same name: {', '.join(map(str, given))}")
-    return inputs, outputs
+        both.append(given)
+    return both[0], both[1]

@@ -108,36 +108,36 @@ class Program:
         whose names are not unique, are also identified by their code, which depends on the version of Python. Functions
         that contain lists, dicts or objects of your own classes are equal only at the same path.
         """
-        return self._digest(by_code=True)
+        return self._digest(_traits)
 
     @property
     def fingerprint_by_names(self) -> str:
         """The fingerprint without the code of functions; stored studies identify their spaces by it."""
-        return self._digest(by_code=False)
+        return self._digest(lambda _: [])
 
-    def _digest(self, by_code: bool) -> str:
+    def _digest(self, traits_of: Callable[[Node], list[str | None]]) -> str:
         """Return the hash of a JSON array: sources of the outputs, a row for each node, and names of the inputs.
 
-        by_code: whether functions are also identified by their code, and nodes with unknown contents by their path.
+        traits_of: function that returns additional data for a node's row. None in the data adds the node's path.
         """
         rows: list[str] = []
-        parts: dict[Hashable, _Part] = {}  # most modules of a program share their implementation and their values
-        heads: dict[Hashable, tuple[str, str, bool]] = {}
+        number_of: dict[Hashable, int] = {}  # of implementations, by the object, and by its contents
+        known: dict[Hashable, tuple[str, str, bool]] = {}  # most modules of a program share their contents
         for node in map(self.nodes.__getitem__, self._canonical_numbers):
-            part = parts.get((id(node.implementation),))
-            if part is None:
-                part = parts[(id(node.implementation),)] = _find_part(node.implementation, parts, by_code)
-            if (content := (part.number, _identify_values(node))) not in heads:
+            own = number_of.get((id(node.implementation),))
+            if own is None:
+                own = number_of.setdefault(fingerprints.identify_parts(node.implementation), len(number_of))
+                number_of[(id(node.implementation),)] = own
+            if (content := (own, _identify_values(node))) not in known:
                 values = [
                     [name, fingerprints.canonical_value(f"{node.path}: {name}", value, node.names.get(name))]
                     for name, value in sorted(node.values.items())
                 ]
-                traits = [*part.traits, *_value_traits(node)] if by_code else []
-                traits_text = "".join(f", {_to_json(one)}" for one in traits)
-                heads[content] = f"{json.dumps([node.kind, values])[:-1]}, {part.identity}", traits_text, None in traits
-            head, traits_text, is_unknown = heads[content]
-            path = f", {json.dumps(node.path)}" if is_unknown else ""
-            rows.append(f"{head}, {self._write_sources(node.sources)}{traits_text}{path}]")
+                head, traits = [node.kind, values, fingerprints.identity_of(node.implementation)], traits_of(node)
+                known[content] = json.dumps(head)[:-1], "".join(f", {_to_json(one)}" for one in traits), None in traits
+            head_text, traits_text, is_unknown = known[content]
+            path = f", {json.dumps(node.path)}" if is_unknown else ""  # identifies nodes with unknown contents
+            rows.append(f"{head_text}, {self._write_sources(node.sources)}{traits_text}{path}]")
         text = f"[{self._write_sources(self.outputs)}, [{', '.join(rows)}], {json.dumps(sorted(self.inputs))}]"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -365,28 +365,13 @@ def _identify_values(node: Node) -> tuple[Hashable, ...]:
     return node.kind, *node.values, None, *node.names, None, *keys
 
 
-class _Part(NamedTuple):
-    """An implementation in a fingerprint: its number in the program, its identity as JSON, and traits beyond its name."""
-
-    number: int
-    identity: str
-    traits: list[str | None]
-
-
-def _find_part(implementation: object, parts: dict[Hashable, _Part], by_code: bool) -> _Part:
-    """Return the part of an implementation, by its contents, and add it to the known parts."""
-    contents = fingerprints.identify_parts(implementation)
-    if contents not in parts:
-        identity = json.dumps(fingerprints.identity_of(implementation))
-        traits = [*fingerprints.traits_beyond_name(implementation)] if by_code else []
-        parts[contents] = _Part(len(parts), identity, traits)
-    return parts[contents]
-
-
-def _value_traits(node: Node) -> list[str | None]:
-    """Return the identifying data of a node's values that names do not contain, None for unknown data."""
-    unnamed = [value for name, value in sorted(node.values.items()) if name not in node.names]
-    return [trait for value in unnamed for trait in fingerprints.traits_of_value(value)]
+def _traits(node: Node) -> list[str | None]:
+    """Return the identifying data of a node that names do not contain, None for unknown data."""
+    found = [*fingerprints.traits_beyond_name(node.implementation)]
+    for name, value in sorted(node.values.items()):
+        if name not in node.names:
+            found += fingerprints.traits_of_value(value)
+    return found
 
 
 def _json_node(node: Node, paths: Sequence[str]) -> Json:

@@ -325,15 +325,11 @@ class Walk:
         """Return all parts of a finished walk, outermost first; build those that no choice needed."""
         for module in self.waiting():
             self.expansion(module)
-        return self.built()
+        return self.parts()[0]
 
-    def built(self) -> list[Fragment]:
-        """Return the parts that were built so far, outermost first."""
-        return [self.root, *self._expanded.values()]
-
-    def unbuilt(self) -> list[Module]:
-        """Return the substitution modules of a finished walk whose parts no choice needed, in the order of parts."""
-        return [module for module in self.waiting() if module not in self._expanded]
+    def parts(self) -> tuple[list[Fragment], list[Module]]:
+        """Return the built parts of a finished walk, outermost first, and the modules whose parts no choice needed."""
+        return [self.root, *self._expanded.values()], [one for one in self.waiting() if one not in self._expanded]
 
     def value(self, h: Hyperparameter) -> Value:
         """Return the value of a hyperparameter, or MISSING."""

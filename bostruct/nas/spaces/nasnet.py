@@ -82,9 +82,9 @@ def with_drop_path(output: Outputs, rate: float) -> Outputs:
 
     rate: probability in [0, 1) of dropping a path.
     """
-    return (
-        output if rate <= 0.0 else apply_part(siso_module("DropPath", {"rate": rate}, share_layer(_drop_path)), output)
-    )
+    if rate <= 0.0:
+        return output
+    return apply_part(siso_module("DropPath", {"rate": rate}, share_layer(_drop_path)), output)
 
 
 def check_keep(keep: float) -> float:
@@ -183,9 +183,8 @@ def nasnet_operation(name: str, filters: int, stride: int) -> IO:
             [ops.relu_conv_bn(narrow, 1), ops.relu_conv_bn(narrow, 3, stride, 2), ops.relu_conv_bn(filters, 1)]
         )
     if name == "conv1x7-7x1":
-        return siso_sequential(
-            [ops.relu(), siso_module("Conv1x7", None, share_layer(share_partial(_one_by_seven, filters, stride)))]
-        )
+        built = share_layer(share_partial(_one_by_seven, filters, stride))
+        return siso_sequential([ops.relu(), siso_module("Conv1x7", implementation=built)])
     return (ops.avg_pool if name == "avgpool3x3" else ops.max_pool)(3, stride)
 
 
