@@ -256,10 +256,7 @@ def program_kernel(domain: ChoiceDomain) -> TraceKernel:
 
 
 def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
-    """Build the OTMANN kernel of architectures, or of the architectures that points represent.
-
-    Raises DomainError for any other domain.
-    """
+    """Build the OTMANN kernel of architectures, or of those that points represent; raise DomainError for others."""
     kernel = ScaledOtmann(domain.sample, domain.architectures, settings)
     [x] = domain.sample(1, np.random.default_rng(0))
     try:
@@ -273,12 +270,7 @@ def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
 
 @dataclass(frozen=True)
 class ScaledOtmann(ExponentialKernel):
-    """The OTMANN kernel with priors of the rates that fit the distances between 32 random points of a domain.
-
-    The distances are computed on first use, because they need compiled code.
-
-    sample, architectures: methods of the domain.
-    """
+    """The OTMANN kernel with rates that fit the distances between 32 random points, which are computed on first use."""
 
     sample: Callable[[int, np.random.Generator], Batch]
     architectures: Callable[[Batch], Sequence[Architecture]]

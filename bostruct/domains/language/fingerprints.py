@@ -7,10 +7,9 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
-from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType, NoneType
-from typing import Any
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from bostruct.contracts import Json
 from bostruct.domains.language.errors import LanguageError
 
 ADDRESS = " at 0x"
-IDENTIFIED_BY_VALUE = frozenset({int, str, NoneType, FunctionType})  # functions are equal only if they are identical
 WORKERS_MAIN = "__mp_main__"  # the name of a script's main module in the processes that it starts
 
 
@@ -126,16 +124,9 @@ def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[
         yield from traits_beyond_name(part, (*around, id(thing)))
 
 
-def identify_object(value: Any) -> Hashable:
-    """Return a key that two live objects share only if they are identical, or equal integers or strings.
-
-    Two partials also share it if they contain the same objects.
-    """
-    kind = type(value)
-    if kind is partial:
-        parts = value.func, *value.args, *chain.from_iterable(sorted(value.keywords.items()))
-        return kind, len(value.args), *map(identify_object, parts)
-    return value if kind in IDENTIFIED_BY_VALUE else (id(value),)
+def identify_object(value: object) -> Hashable:
+    """Return a key that two live objects share only if they are identical, or equal integers or strings."""
+    return (type(value), value) if type(value) in (int, str) else id(value)
 
 
 def identify_parts(thing: object) -> Hashable:
@@ -143,16 +134,13 @@ def identify_parts(thing: object) -> Hashable:
 
     `identity_of` and `traits_beyond_name` are then equal for both.
     """
-    names = _field_names(type(thing))
-    if names is None:
-        return identify_object(thing)
-    return type(thing), *[identify_object(getattr(thing, name)) for name in names]
-
-
-@lru_cache(maxsize=1024)
-def _field_names(kind: type) -> tuple[str, ...] | None:
-    """Return the names of the fields of a data class, or None for another class."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+    if isinstance(thing, partial):
+        return type(thing), len(thing.args), *map(identify_object, _closure_parts(thing) or ())
+    if is_dataclass(thing) and not isinstance(thing, type) and type(thing).__dictoffset__:
+        attributes = vars(thing)
+        own = [identify_parts(part) if type(part) is partial else id(part) for part in attributes.values()]
+        return type(thing), *attributes, *own
+    return id(thing)
 
 
 def traits_of_value(value: object) -> Iterator[str | None]:

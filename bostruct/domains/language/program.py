@@ -124,11 +124,11 @@ class Program:
         number_of: dict[Hashable, int] = {}  # of implementations, by the object, and by its contents
         known: dict[Hashable, tuple[str, str, bool]] = {}  # most modules of a program share their contents
         for node in map(self.nodes.__getitem__, self._canonical_numbers):
-            own = number_of.get((id(node.implementation),))
-            if own is None:
-                own = number_of.setdefault(fingerprints.identify_parts(node.implementation), len(number_of))
-                number_of[(id(node.implementation),)] = own
-            if (content := (own, _identify_values(node))) not in known:
+            implementation = id(node.implementation)
+            if implementation not in number_of:
+                parts = fingerprints.identify_parts(node.implementation)
+                number_of[implementation] = number_of.setdefault(parts, len(number_of))
+            if (content := (number_of[implementation], _identify_values(node))) not in known:
                 values = [
                     [name, fingerprints.canonical_value(f"{node.path}: {name}", value, node.names.get(name))]
                     for name, value in sorted(node.values.items())
@@ -306,12 +306,10 @@ class Program:
             if position is not None and position not in numbers:
                 numbers[position] = len(numbers)
                 sources = self.nodes[position].sources
-                names = sorted(sources, reverse=True) if len(sources) > 1 else sources
-                stack += [sources[name].node for name in names]
+                stack += [sources[name].node for name in sorted(sources, reverse=True)]
         return numbers
 
     def _write_sources(self, sources: Mapping[str, Source]) -> str:
-        """Return a JSON array of the name, the node's canonical number and the port of each source."""
         numbers = self._canonical_numbers
         found = ""
         for name, (node, port) in sorted(sources.items()) if len(sources) > 1 else sources.items():
@@ -361,8 +359,7 @@ def rebuild_program(builder: Builder, trace: Trace) -> Program:
 def _identify_values(node: Node) -> tuple[Hashable, ...]:
     """Return a key that nodes share only if their types are equal and their values are the same objects."""
     values = (*node.values.values(), *node.names.values()) if node.names else node.values.values()
-    keys = [one if type(one) in fingerprints.IDENTIFIED_BY_VALUE else (id(one),) for one in values]
-    return node.kind, *node.values, None, *node.names, None, *keys
+    return node.kind, *node.values, None, *node.names, None, *map(fingerprints.identify_object, values)
 
 
 def _traits(node: Node) -> list[str | None]:
