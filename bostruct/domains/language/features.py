@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from bostruct.contracts import Choice, token
 from bostruct.domains.language.build import MAX_EXPANSIONS
-from bostruct.domains.language.fingerprints import identify_object
-from bostruct.domains.language.graph import Discrete, Fragment, Module
+from bostruct.domains.language.fingerprints import identify_object, identify_parts
+from bostruct.domains.language.graph import Discrete, Fragment
 from bostruct.domains.language.hyperparameters import read_order
 from bostruct.domains.language.sampling import module_ancestors
 from bostruct.domains.language.values import Value
@@ -72,8 +72,7 @@ def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = No
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Return the tokens of the parts and choices of a finished walk, with repetitions (t,)."""
-    built, unbuilt = walk.parts()
-    parts = [*map(_part_tokens, built), *_unbuilt_tokens(walk, unbuilt)]
+    parts = [*map(_part_tokens, walk.fragments(build=False)), *_unbuilt_tokens(walk)]
     chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
 
@@ -100,13 +99,13 @@ def count_modules(walk: Walk) -> tuple[int, int]:
     return total, unshared
 
 
-def _unbuilt_tokens(walk: Walk, modules: list[Module]) -> Iterator[bytes]:
+def _unbuilt_tokens(walk: Walk) -> Iterator[bytes]:
     """Yield the tokens of the parts that no choice needed; of equal parts, only the first is built."""
     known: dict[Hashable, bytes] = {}
-    for module in modules:
+    for module in walk.unbuilt():
         function = module.substitution.fn  # type: ignore[union-attr]
-        values = (*module.constants.values(), *(walk.given(module) or ()))
-        key = identify_object(function), *module.constants, *module.hyperparameters, *map(identify_object, values)
+        values = (*module.constants.values(), *map(walk.value, module.hyperparameters.values()))
+        key = identify_parts(function), *module.constants, *module.hyperparameters, *map(identify_object, values)
         if key not in known:
             known[key] = _part_tokens(walk.expansion(module))  # type: ignore[arg-type]
         yield known[key]

@@ -297,20 +297,16 @@ class Walk:
     def expansion(self, module: Module) -> Fragment | None:
         """Return the part that replaces a substitution module; None if a hyperparameter has no value yet."""
         fragment = self._expanded.get(module)
-        if fragment is None and (given := self.given(module)) is not None:
-            fragment = self._expanded[module] = expand_module(module, given, self.max_depth)
+        if fragment is None:
+            given = []
+            for h in module.hyperparameters.values():
+                value = self._values.get(h.path, MISSING) if type(h) is Discrete else self.value(h)
+                if value is MISSING:
+                    return None
+                given.append(value)
+            fragment = self._expanded[module] = expand_module(module, tuple(given), self.max_depth)
             self._reads_outer = self._reads_outer or fragment.reads_outer
         return fragment
-
-    def given(self, module: Module) -> tuple[Value, ...] | None:
-        """Return the values of a module's hyperparameters; None if one has no value yet."""
-        given = []
-        for h in module.hyperparameters.values():
-            value = self._values.get(h.path, MISSING) if type(h) is Discrete else self.value(h)
-            if value is MISSING:
-                return None
-            given.append(value)
-        return tuple(given)
 
     def waiting(self) -> Sequence[Module]:
         """Return the substitution modules that were unexpanded when choices were last listed."""
@@ -321,15 +317,15 @@ class Walk:
         opened = (fragment for module, fragment in self._expanded.items() if opens_choices(module))
         return len(self.root.modules) + sum(len(fragment.modules) for fragment in opened)
 
-    def fragments(self) -> list[Fragment]:
-        """Return all parts of a finished walk, outermost first; build those that no choice needed."""
-        for module in self.waiting():
-            self.expansion(module)
-        return self.parts()[0]
+    def unbuilt(self) -> list[Module]:
+        """Return the substitution modules of a finished walk whose parts no choice needed."""
+        return [module for module in self.waiting() if module not in self._expanded]
 
-    def parts(self) -> tuple[list[Fragment], list[Module]]:
-        """Return the built parts of a finished walk, outermost first, and the modules whose parts no choice needed."""
-        return [self.root, *self._expanded.values()], [one for one in self.waiting() if one not in self._expanded]
+    def fragments(self, *, build: bool = True) -> list[Fragment]:
+        """Return all parts of a finished walk, outermost first; with `build` also those that no choice needed."""
+        for module in self.unbuilt() if build else ():
+            self.expansion(module)
+        return [self.root, *self._expanded.values()]
 
     def value(self, h: Hyperparameter) -> Value:
         """Return the value of a hyperparameter, or MISSING."""
