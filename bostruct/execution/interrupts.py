@@ -226,8 +226,8 @@ def _iterate_frames(thread: int) -> Iterator[FrameType]:
 
 def _find_signals(defaults: Sequence[int]) -> list[int]:
     """Return the signals with a Python handler, and those among `defaults` whose handler Python knows."""
-    in_python = compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))
-    return sorted({*in_python, *(number for number in defaults if get_handler(number) is not None)})
+    in_python = [*compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))]
+    return in_python + [number for number in defaults if number not in in_python and get_handler(number) is not None]
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -26,17 +25,7 @@ def dump_compactly(value: object) -> str:
 
     value: plain JSON, with NumPy numbers and arrays anywhere in it.
     """
-    return _COMPACT_ENCODER.encode(value)
-
-
-def dump_rows(rows: Iterable[Sequence[Json]]) -> Iterator[str]:
-    """Yield the JSON text of each row like `dump_compactly`; rows contain strings, numbers and None."""
-    make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # one encoder for all rows is faster
-    if make is None:  # an interpreter without C
-        yield from map(dump_compactly, rows)
-    else:
-        encode = make(None, _encode_numpy, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, True)
-        yield from ("".join(encode(row, 0)) for row in rows)
+    return "".join(_encode_compactly(value, False))
 
 
 def parse(text: str) -> ParsedJson:
@@ -58,5 +47,10 @@ def _encode_numpy(value: object) -> Json:
 
 
 _ENCODER = json.JSONEncoder(default=_encode_numpy)
-_COMPACT_ENCODER = json.JSONEncoder(default=_encode_numpy, separators=(",", ":"))
+_make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # None in an interpreter without C
+_encode_compactly = (  # one encoder for all texts is faster
+    json.JSONEncoder(default=_encode_numpy, separators=(",", ":")).iterencode
+    if _make is None
+    else _make(None, _encode_numpy, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, True)
+)
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]

@@ -82,7 +82,8 @@ class FileWriterLock(WriterLock):
                     f"{error}. Several writers need a local disk, because the locks of a network file system "
                     f"({network}) are not reliable"
                 ) from None
-        self._take(self._path_of(self.owner), wait=True)  # while another writer checks whether it is stale
+        self._own_file = self._path_of(self.owner)
+        self._take(self._own_file, wait=True)  # while another writer checks whether it is stale
 
     @contextmanager
     def ask_lock(self) -> Iterator[None]:
@@ -96,11 +97,12 @@ class FileWriterLock(WriterLock):
             with lock_owner(path):
                 yield
         finally:
-            self._give_back(path)
+            if (descriptor := self._held.pop(str(path), None)) in _descriptors:  # a forked child has closed it
+                _drop(descriptor)  # without removing the file, which takes longer
 
     def check_there(self) -> None:
         """Create the writer's file again if it was removed; otherwise, other writers consider this writer dead."""
-        path = self._path_of(self.owner)
+        path = self._own_file
         before = self._held[str(path)]
         if not is_same_file(path, before):
             log.warning("%s was removed while its writer is active; other writers may have requeued its trials", path)
@@ -123,6 +125,7 @@ class FileWriterLock(WriterLock):
             self._give_back(Path(path))
         for _ in self._find_others():
             pass
+        find_holder(self._ask_lock_file)
 
     def _find_others(self) -> Iterator[str]:
         """Yield other writers, and remove the files of dead ones."""

@@ -21,16 +21,26 @@ from bostruct.storage.rows import (
     Progress,
     change_columns,
     seal,
+    seal_progress,
     study_columns,
     trial_columns,
 )
 
 SECONDS = 120.0  # after the first loss of the connection, within which a transaction is repeated
-_TRIALS = (*TRIAL_COLUMNS, "checksum")
-_MARKS = ", ".join("?" * len(_TRIALS))
-_INSERT_TRIAL = f"INSERT INTO trials ({', '.join(_TRIALS)}) VALUES ({_MARKS})"
-_UPDATE_TRIAL = f"UPDATE trials SET ({', '.join(_TRIALS)}) = ({_MARKS}) WHERE study = ? AND number = ?"
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _insert_into(table: str, names: tuple[str, ...]) -> str:
+    """Return the statement that writes a row and its checksum."""
+    return f"INSERT INTO {table} ({', '.join(names)}, checksum) VALUES ({', '.join('?' * len(names))}, ?)"
+
+
+_INSERT_TRIAL = _insert_into("trials", TRIAL_COLUMNS)
+_UPDATE_TRIAL = f"""UPDATE trials SET ({", ".join(TRIAL_COLUMNS)}, checksum) = ({"?, " * len(TRIAL_COLUMNS)}?)
+WHERE study = ? AND number = ?"""
+_WRITE_PROGRESS = f"""{_insert_into("progress", PROGRESS_COLUMNS)}
+ON CONFLICT (study) DO UPDATE SET ({", ".join(PROGRESS_COLUMNS)}, checksum)
+= ({", ".join(f"excluded.{name}" for name in PROGRESS_COLUMNS)}, excluded.checksum)"""
 
 
 class Transaction:
@@ -121,18 +131,14 @@ def insert_change(connection: Connection, progress: Progress, number: int, chang
     return progress.advance(values[-1], 0)
 
 
-def _insert(connection: Connection, table: str, names: tuple[str, ...], values: Columns, conflict: str = "") -> None:
+def _insert(connection: Connection, table: str, names: tuple[str, ...], values: Columns) -> None:
     """Write a row and its checksum."""
-    columns, marks = ", ".join((*names, "checksum")), ", ".join("?" * len(values))
-    connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks}){conflict}", values)
+    connection.execute(_insert_into(table, names), values)
 
 
 def write_progress(connection: Connection, progress: Progress) -> None:
     """Write the part of a study that changes in each transaction."""
-    names = (*PROGRESS_COLUMNS, "checksum")
-    new = ", ".join(f"excluded.{name}" for name in names)
-    replace = f" ON CONFLICT (study) DO UPDATE SET ({', '.join(names)}) = ({new})"
-    _insert(connection, "progress", PROGRESS_COLUMNS, seal(progress), replace)
+    connection.execute(_WRITE_PROGRESS, seal_progress(progress))
 
 
 class Written(NamedTuple):

@@ -286,7 +286,7 @@ class Measurements:
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
-        self._rows: list[tuple[float, ...]] = []  # not yet in the array
+        self._rows: list[tuple[Sequence[float], ...]] = []  # not yet in the arrays
         widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, and noise as in `_describe_noise`
         self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
@@ -294,15 +294,14 @@ class Measurements:
     def append(self, outcome: Outcome) -> None:
         """Append the outcome of a completed trial."""
         oriented, violations = self._goals.orient(outcome.values), self._goals.violations(outcome)
-        self._rows.append((*oriented, *violations, *_describe_noise(outcome)))
+        self._rows.append((oriented, violations, _describe_noise(outcome)))
         self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
 
     def read(self) -> Measured:
         """Return all measurements so far."""
         if self._rows:
-            ends = np.cumsum([self._goals.n_objectives, len(self._goals.limits)])
-            for part, columns in zip(self._parts, np.split(np.array(self._rows), ends, axis=1), strict=True):
-                part.extend([columns], len(columns))
+            for part, rows in zip(self._parts, zip(*self._rows, strict=True), strict=True):
+                part.extend([rows], len(rows))
             self._rows = []
         objectives, violations, noise = (part.read() for part in self._parts)
         values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)

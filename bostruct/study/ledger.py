@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
@@ -46,6 +46,20 @@ class NextPoint(NamedTuple):
     info: Info
     state: str
     may_repeat: bool = False
+
+
+class AddedPoint(NamedTuple):
+    """A point that was never asked.
+
+    outcome: outcome of its evaluation; None to queue it.
+    given: the point as the user gave it.
+    noted: additional info of its trial, plain JSON.
+    """
+
+    point: Point
+    outcome: Outcome | None
+    given: Presented
+    noted: Info
 
 
 class Ledger(TrialRecords):
@@ -464,26 +478,44 @@ class Ledger(TrialRecords):
 
     @defer_signals_and_note
     @retry_rolled_back
-    def add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
-        """Record a trial that was never asked, with its outcome, and return it.
+    def add(self, points: Sequence[AddedPoint]) -> list[Trial | None]:
+        """Record trials that were never asked, in one transaction.
 
-        noted: additional info of the trial, plain JSON.
+        Returns the trials; None for a point to queue that has a trial, unless some of its values were measured.
         """
-        presented = self._domain.present(x)
-        info: Info = {"origin": "added", **(noted or {})}
-        if moved := find_moved_numbers(given, presented, self._domain):
-            info["given"] = moved
-        shown = restore_numbers(presented, moved)
+        entered: list[tuple[Trial, TrialRow, AddedPoint]] = []
+        numbers: list[int | None] = []
+        by_key: dict[Hashable, list[Trial]] = {}
         with self._transaction() as writer:
-            if (other := self._find_other_numbers(x, shown)) is not None:
-                info["same_step_as"] = other
-            running = Trial(len(self), shown, "running", info=info, started=now())
-            trial = show_outcome(running, outcome, finished=clamp_end(None, running.started))
-            row = write_trial(trial, 1, outcome, self._next_position, point=self._write_point(x))
-            writer.insert(row)
-        self._enter(trial, self._form.keep(x), row)
-        self._close(trial, outcome, row.told)
-        return self._records[trial.number].trial
+            position = self._next_position
+            for one in points:
+                x, outcome = one.point, one.outcome
+                same = by_key.setdefault(self._domain.key(x), [])
+                if outcome is None and "measured" not in one.noted and (same or self.seen(x)):
+                    numbers.append(None)
+                    continue
+                presented = self._domain.present(x)
+                moved = {} if outcome is None else find_moved_numbers(one.given, presented, self._domain)
+                info: Info = {"origin": "given" if outcome is None else "added", **one.noted}
+                info |= {"given": moved} if moved else {}
+                number, shown = len(self) + len(entered), restore_numbers(presented, moved)
+                if outcome is not None and (other := self._find_other_numbers(x, shown, same)) is not None:
+                    info["same_step_as"] = other
+                trial = Trial(number, shown, "running", info=info, started=now())
+                if outcome is not None:
+                    trial = show_outcome(trial, outcome, finished=clamp_end(None, trial.started))
+                told = None if outcome is None else position
+                row = write_trial(trial, int(outcome is not None), outcome, told, point=self._write_point(x))
+                writer.insert(row)
+                position += outcome is not None
+                entered.append((trial, row, one))
+                same.append(trial)
+                numbers.append(number)
+        for trial, row, one in entered:
+            self._enter(trial, self._form.keep(one.point), row)
+            if row.told is not None:
+                self._close(trial, one.outcome, row.told)
+        return [None if number is None else self._records[number].trial for number in numbers]
 
     @defer_signals_once_begun
     @retry_rolled_back

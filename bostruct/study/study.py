@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from bostruct import __version__
 from bostruct.checks import (
@@ -28,7 +28,7 @@ from bostruct.checks import (
     load_by_name,
     short_repr,
 )
-from bostruct.contracts import BostructError, Domain, DomainError, Info, Point, Presented, Searcher, SpaceExhausted
+from bostruct.contracts import BostructError, Domain, DomainError, Info, Presented, Searcher, SpaceExhausted
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
 from bostruct.execution.clock import UNITS, name_unit, now
@@ -51,8 +51,8 @@ from bostruct.storage.protocol import (
     find_study,
 )
 from bostruct.study.frames import FrameRow, Unmeasured, from_dataframe
-from bostruct.study.history import ATTRIBUTES, MACHINE, Trial
-from bostruct.study.ledger import RETRIES, Ledger, NextPoint
+from bostruct.study.history import ATTRIBUTES, CHUNK_SIZE, MACHINE, Trial
+from bostruct.study.ledger import RETRIES, AddedPoint, Ledger
 from bostruct.study.loop import NOTHING_TO_DO, run_trials
 from bostruct.study.predictions import Fit, Lazy, Predictions, bound_regret
 from bostruct.study.prior import PriorSource, describe_prior, read_prior, with_prior
@@ -798,17 +798,18 @@ class Study:
             self._writable()
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
             outcome, kept = _split_attributes(len(self._ledger), self.goals.check(outcome), attributes)
-            return self._add(self.domain.parse(point), outcome, point, kept)
+            return cast(Trial, self._add([AddedPoint(self.domain.parse(point), outcome, point, kept)])[0])
 
-    def _add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
-        trial = self._ledger.add(x, outcome, given, noted)
-        if (other := trial.info.get("same_step_as")) is not None:
-            warnings.warn(
-                f"trial {trial.number}: {short_repr(trial.point, 200)} is the same point as trial {other} to a model: "
-                "their numbers round to the same value of the grid",
-                stacklevel=count_own_frames(),
-            )
-        return trial
+    def _add(self, points: Sequence[AddedPoint]) -> list[Trial | None]:
+        trials = self._ledger.add(points)
+        for trial in trials:
+            if trial is not None and (other := trial.info.get("same_step_as")) is not None:
+                warnings.warn(
+                    f"trial {trial.number}: {short_repr(trial.point, 200)} is the same point as trial {other} to a "
+                    "model: their numbers round to the same value of the grid",
+                    stacklevel=count_own_frames(),
+                )
+        return trials
 
     def add_frame(
         self,
@@ -856,24 +857,22 @@ class Study:
         with self.ask_lock() if waiting else nullcontext(), self._mutex:
             self._writable()
             rows = [row for row in rows if row.outcome is not None] + waiting
-            added = [(row, self._add_row(row)) for row in rows]
-        if known := [row.point for row, trial in added if trial is None]:
+            points = [self._read_row(row) for row in rows]
+            n = 1 if self._ledger.owner is None else CHUNK_SIZE  # an exclusive writer has no transactions
+            added = [trial for i in range(0, len(points), n) for trial in self._add(points[i : i + n])]
+        if known := [row.point for row, trial in zip(rows, added, strict=True) if trial is None]:
             warnings.warn(
                 f"frame: {pluralize(len(known), 'row')} without a value not queued, such as "
                 f"{short_repr(known[0], 200)}: the study already has trials of these points",
                 stacklevel=count_own_frames(),
             )
-        return [trial for _, trial in added if trial is not None]
+        return [trial for trial in added if trial is not None]
 
-    def _add_row(self, row: FrameRow) -> Trial | None:
-        """Add a row of a frame; return None for a queued row without numbers, if the study has its point."""
-        x = self.domain.parse(row.point)
+    def _read_row(self, row: FrameRow) -> AddedPoint:
+        """Return the point of a row of a frame."""
         noted: Info = {"measured": row.measured} if row.measured else {}
         noted |= _split_attributes(len(self._ledger), Outcome(failed="-"), row.attributes)[1]
-        if row.outcome is not None:
-            return self._add(x, row.outcome, row.point, noted)
-        found = NextPoint(x, {"origin": "given", **noted}, self._ledger.state, may_repeat=bool(row.measured))
-        return self._ledger.begin(found, waits=True)
+        return AddedPoint(self.domain.parse(row.point), row.outcome, row.point, noted)
 
     def requeue(self, trial: Trial | int) -> None:
         """Put a running or failed trial back in the queue, so that the next `ask` returns it again.

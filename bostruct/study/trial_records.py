@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import SupportsIndex
 
 from bostruct.checks import check_integer, short_repr
@@ -198,14 +198,15 @@ class TrialRecords:
         """The number of trials that were asked for and have completed."""
         return sum(record.trial.status == "completed" and not record.trial.is_extra for record in self._records)
 
-    def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
-        """Return the first trial of the same point that shows other numbers; None if there is none."""
-        if not self.seen(x):
-            return None
-        key, records = self._domain.key(x), enumerate(self._records)
-        readable = ((number, one) for number, one in records if one.trial.unread is None)
-        same = (number for number, one in readable if self._form.key(one.kept) == key)
-        return next((n for n in same if find_moved_numbers(shown, self._records[n].trial.point)), None)
+    def _find_other_numbers(self, x: Point, shown: Presented, same: Sequence[Trial]) -> int | None:
+        """Return the first trial of the same point that shows other numbers; None if there is none.
+
+        same: further trials of the point.
+        """
+        key, records = self._domain.key(x), self._records if self.seen(x) else ()
+        readable = (one for one in records if one.trial.unread is None)
+        found = chain((one.trial for one in readable if self._form.key(one.kept) == key), same)
+        return next((one.number for one in found if find_moved_numbers(shown, one.point)), None)
 
     def _enter(self, trial: Trial, kept: Kept, row: TrialRow, text: str | None = None) -> None:
         self._records.append(Record(trial, kept, row.attempts, text=text, owner=row.owner))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import signal
+import subprocess
+import sys
 from contextlib import nullcontext, suppress
 
 import numpy as np
@@ -12,6 +15,8 @@ from hypothesis import given, settings
 
 import bostruct as bo
 from bostruct.contracts import PointError
+from bostruct.storage.protocol import StorageError
+from bostruct.storage.writing import Transaction
 from bostruct.study.frames import NO_REASON, UNMEASURED, FrameRow, from_dataframe
 from tests.conditional_spaces import conditional_spaces
 
@@ -605,3 +610,84 @@ def test_infinities_are_refused_unless_their_rows_failed(cell, column):
     frame.loc[1, "value"] = np.inf
     study.add_frame(frame.assign(state=["ok", "burst"]), failed="state")
     assert [(trial.status, trial.reason) for trial in study.trials] == [("completed", None), ("failed", "burst")]
+
+
+def open_file(path):
+    return bo.Study({"x": bo.Real(0.0, 1.0)}, method="random", seed=0, storage=path)
+
+
+def count_transactions(study, frame, **how):
+    before = study._store._snapshot._mark.revision
+    study.add_frame(frame, **how)
+    return study._store._snapshot._mark.revision - before
+
+
+@pytest.fixture
+def frame_of_repeats(monkeypatch):
+    """Repeated points, numbers off the grid, failures, and rows to queue; a transaction has three rows."""
+    monkeypatch.setattr("bostruct.study.study.CHUNK_SIZE", 3)
+    step = 1e-15  # less than half a step of the grid
+    xs = [0.5, 0.25, 0.25 + step, 0.5, 0.25 + 2 * step, 0.75, 0.75, 0.5, 0.125, 0.125]
+    return pd.DataFrame({"x": xs, "value": [1.0, 2.0, 3.0, 4.0, 5.0, None, None, None, None, 6.0]})
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rows_enter_a_file_in_few_transactions_as_they_enter_memory_one_by_one(tmp_path, frame_of_repeats):
+    with open_file(tmp_path / "a.db") as study, open_file(None) as memory:
+        assert count_transactions(study, frame_of_repeats, unmeasured="queue") == 3  # the last row is left out
+        memory.add_frame(frame_of_repeats, unmeasured="queue")
+        for known in (study, bo.Study.load(tmp_path / "a.db", read_only=True)):
+            assert told(known.trials) == told(memory.trials)
+            assert [one.info for one in known.trials] == [one.info for one in memory.trials]
+        assert [one.info.get("same_step_as") for one in study.trials] == [None, None, 1, None, 1, None, None]
+        assert study.waiting == memory.waiting == (6,)
+        assert study.ask().point == memory.ask().point == {"x": 0.75}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_of_a_transaction_all_rows_are_kept_or_none(tmp_path, frame_of_repeats, monkeypatch):
+    whole, insert = frame_of_repeats.dropna(), Transaction.insert
+
+    def fail(self, row, state):
+        insert(self, row, state)
+        if row.number == 4:
+            raise StorageError("full")
+
+    with open_file(tmp_path / "a.db") as study:
+        monkeypatch.setattr(Transaction, "insert", fail)
+        with pytest.raises(StorageError, match="full"):
+            study.add_frame(whole)
+        monkeypatch.undo()
+        assert [one.value for one in study.trials] == [1.0, 2.0, 3.0]
+        assert told(bo.Study.load(tmp_path / "a.db", read_only=True).trials) == told(study.trials)
+        assert len(study.add_frame(whole)) == 6  # a repeated call adds all rows again
+        assert [one.number for one in study.trials] == list(range(9))
+        assert told(bo.Study.load(tmp_path / "a.db", read_only=True).trials) == told(study.trials)
+
+
+KILLED = """
+import os, signal, sys
+import pandas as pd
+import bostruct as bo
+from bostruct.storage.writing import Transaction
+
+insert = Transaction.insert
+
+def insert_and_die(self, row, state):
+    insert(self, row, state)
+    if row.number == 1_004:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Transaction.insert = insert_and_die
+study = bo.Study({"x": bo.Real(0.0, 1.0)}, method="random", seed=0, storage=sys.argv[1])
+study.add_frame(pd.DataFrame({"x": [i / 2_000 for i in range(1_500)], "value": 1.0}))
+"""
+
+
+def test_a_kill_between_two_rows_leaves_a_valid_study(tmp_path):
+    path = tmp_path / "a.db"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with open_file(path) as study:
+        assert len(study.trials) == 1_000
+        study.tell(study.ask(), 1.0)

@@ -21,6 +21,7 @@ from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, PredicateError, Presented
 from bostruct.domains.space.call_limit import call_limit, limit_calls
 from bostruct.domains.space.choice_json import is_json_scalar
+from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.linear import Linear, SpaceLinear
@@ -397,6 +398,11 @@ class ConstrainedProduct:
     def _multi_column(self) -> list[tuple[int, Variable]]:
         """The variables with several columns, and their positions."""
         return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
+
+    @cached_property
+    def is_single_choices(self) -> bool:
+        """True if each variable is one position among choices, of which those from 0 to below `n_choices` are valid."""
+        return all(type(v).check is ChoiceVariable.check for v in self.variables.values())
 
     @cached_property
     def _own_drawing(self) -> list[tuple[int, Variable]]:

@@ -30,11 +30,11 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
     n_columns = space.layout.n_columns
     if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
         raise PointError(f"point: expected {n_columns} integers, got {short_repr(x)}")
-    for (name, v), columns in zip(space.variables.items(), space.layout.split(x), strict=True):
-        if v.when and columns[0] == INACTIVE:
-            continue
-        check_value(name, v, columns)
     row = np.asarray(x, dtype=np.int64)
+    if not (space.is_single_choices and ((row >= 0) & (row < space.n_choices)).all()):
+        for (name, v), columns in zip(space.variables.items(), space.layout.split(x), strict=True):
+            if not v.when or columns[0] != INACTIVE:
+                check_value(name, v, columns)
     if space.conditions and (broken_condition := space.conditions.find_broken(row)):
         raise PointError(broken_condition)
     if broken := [predicate_name(c) for c in space.constraints if not count_satisfied_rules(space, row[None], [c])[0]]:
