@@ -479,10 +479,7 @@ class Ledger(TrialRecords):
     @defer_signals_and_note
     @retry_rolled_back
     def add(self, points: Sequence[AddedPoint]) -> list[Trial | None]:
-        """Record trials that were never asked, in one transaction.
-
-        Returns the trials; None for a point to queue that has a trial, unless some of its values were measured.
-        """
+        """Record trials of points in one transaction; None for one to queue that has a trial and no measured value."""
         entered: list[tuple[Trial, TrialRow, AddedPoint]] = []
         numbers: list[int | None] = []
         by_key: dict[Hashable, list[Trial]] = {}
