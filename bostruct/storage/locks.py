@@ -97,8 +97,7 @@ class FileWriterLock(WriterLock):
             with lock_owner(path):
                 yield
         finally:
-            if (descriptor := self._held.pop(str(path), None)) in _descriptors:  # a forked child has closed it
-                _drop(descriptor)  # without removing the file, which takes longer
+            self._give_back(path)
 
     def check_there(self) -> None:
         """Create the writer's file again if it was removed; otherwise, other writers consider this writer dead."""
@@ -125,7 +124,6 @@ class FileWriterLock(WriterLock):
             self._give_back(Path(path))
         for _ in self._find_others():
             pass
-        find_holder(self._ask_lock_file)
 
     def _find_others(self) -> Iterator[str]:
         """Yield other writers, and remove the files of dead ones."""

@@ -112,7 +112,6 @@ def test_what_a_file_names_as_an_owner_is_no_path(file: Path, owner: str, monkey
     seat = FileWriterLock(file, 1, "study")
     monkeypatch.setattr(locks, "find_holder", lambda path: pytest.fail(f"{path} was opened"))
     assert seat.is_gone(owner)
-    monkeypatch.undo()
     seat.leave()
 
 
