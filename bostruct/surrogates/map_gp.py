@@ -40,7 +40,7 @@ from bostruct.surrogates.standardization import (
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # maximum distance of a kernel parameter from its initial value
 LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # the default of L-BFGS-B, for moderate accuracy
-BLOCK_NUMBERS = 2**25  # numbers in points compared at a time: a kernel may store each in double precision
+BLOCK_NUMBERS = 2**17  # numbers in points compared at a time: they fit into the cache of a processor
 CENTERS = 5  # number of best points with neighbors: as many as an acquisition search starts from
 
 

@@ -17,7 +17,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, cast
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,7 @@ LENGTHSCALES, WEIGHTS, NOISES = (0.5, 0.9, 1.6), (0.3, 0.8), (1e-3, 0.03, 0.2, 0
 GRID: list[Setting] = [(scale, weight, noise) for scale in LENGTHSCALES for weight in WEIGHTS for noise in NOISES]
 REST_MARGIN = 3.0  # nats by which small effects of all variables have to improve the predictions
 FEWEST_VALUES = 10
+STAGED_FROM = 300  # values: the models then serve for several suggestions, and each makes one step of a selection
 MOST_VALUES = 150  # values that variables are selected by: half of them the best, the others the last
 MOST_NUMBERS = 2**24  # number of dissimilarities
 TRIED = 4  # variables that a step adds, and drops, one at a time
@@ -216,7 +218,8 @@ class VariableSelection(Surrogate):
     """A surrogate that learns from all variables, or from a subset that explains the values better.
 
     A subset is used if two conditions hold. Its evidence exceeds the evidence of all variables by a margin. And its
-    model predicts values that are left out one at a time with a higher density than the model of all variables.
+    model predicts values that are left out one at a time with a higher density than the model of all variables. From
+    300 values on, a selection takes several calls, and each call fits at most one model.
 
     full: surrogate that learns from all variables.
     restrict: (positions of variables, whether to add small main effects of all variables) -> the surrogate that learns
@@ -266,27 +269,49 @@ class VariableSelection(Surrogate):
         """Learn from the variables of the last selection, or select again once the data have grown enough.
 
         The posterior of a subset has `unused` variables, and ``info["variables"]`` names the selected variables.
-
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         last = state if isinstance(state, dict) and "full" in state else {"full": state}
         chosen = last.get("selection", {"n": 0, "variables": [], "serves": False, "has_rest": False, "model": None})
-        is_new = not has_hardly_grown([len(values)], [chosen["n"]], self.growth)
-        if is_new:
-            chosen = self._select(xs, values, chosen)
-        rests = () if not chosen["serves"] else (False, True) if is_new else (chosen["has_rest"],)
+        if len(values) < STAGED_FROM and not has_hardly_grown([len(values)], [chosen["n"]], self.growth):
+            return self._select_at_once(xs, values, last["full"], self._select(xs, values, chosen), rng)
+        part = self._learn_part(xs, values, chosen, chosen["has_rest"], rng) if chosen["serves"] else None
+        posterior, learned, info = part or self.full.condition(xs, values, last["full"], rng)
+        now = last | ({"selection": learned} if part else {"full": learned, "selection": chosen | {"serves": False}})
+        return posterior, self._advance(xs, values, now, posterior, rng) if now == last else now, info
+
+    def _select_at_once(
+        self, xs: Batch, values: Array, full: State, chosen: State, rng: np.random.Generator
+    ) -> tuple[Posterior, State, Info]:
+        """Fit all models, and return the results of `condition` by the model with the highest density."""
+        rests = (False, True) if chosen["serves"] else ()
         parts = [found for rest in rests if (found := self._learn_part(xs, values, chosen, rest, rng)) is not None]
-        if parts and not is_new:
-            return parts[0][0], last | {"selection": parts[0][1]}, parts[0][2]
-        whole = self.full.condition(xs, values, last["full"], rng)
-        handicap = (0.0, REST_MARGIN / len(values))
-        densities = [compute_held_out_density(one[0]) - less for one, less in zip(parts, handicap, strict=False)]
+        whole = self.full.condition(xs, values, full, rng)
+        densities = [compute_held_out_density(one[0], REST_MARGIN * one[1]["has_rest"]) for one in parts]
         if parts and max(densities) > compute_held_out_density(whole[0]):
             part = parts[int(np.argmax(densities))]
             return part[0], {"full": whole[1], "selection": part[1]}, part[2]
         return whole[0], {"full": whole[1], "selection": chosen | {"serves": False}}, whole[2]
 
-    def _select(self, xs: Batch, values: Array, last: dict[str, Any]) -> dict[str, Any]:
+    def _advance(self, xs: Batch, values: Array, state: State, posterior: Posterior, rng: np.random.Generator) -> State:
+        """Return the state after the next step of a selection: select, fit one of two models, or compare them."""
+        chosen, candidate = state["selection"], state.get("candidate", [])
+        if not candidate:
+            if has_hardly_grown([len(values)], [chosen["n"]], self.growth):
+                return state
+            found = self._select(xs, values, chosen)
+            return state | ({"candidate": [found]} if found["serves"] else {"selection": found})
+        found, *models = candidate
+        if len(models) < 2:
+            part = self._learn_part(xs, values, found, len(models) == 1, rng)
+            fitted = part and [compute_held_out_density(part[0], REST_MARGIN * len(models)), part[1]]
+            return state | {"candidate": [*candidate, fitted]}
+        whole = self.full.condition(xs, values, state["full"], rng) if chosen["serves"] else (posterior, state["full"])
+        best = max((model for model in models if model), key=itemgetter(0), default=[-math.inf])
+        serves = best[0] > compute_held_out_density(whole[0])
+        return {"full": whole[1], "selection": best[1] if serves else found | {"serves": False}}
+
+    def _select(self, xs: Batch, values: Array, last: State) -> State:
         """Return the subset with the largest evidence, and whether the evidence exceeds the margin."""
         n, d = len(values), len(self.names)
         if n < FEWEST_VALUES or not has_spread(values):
@@ -303,7 +328,7 @@ class VariableSelection(Surrogate):
         return last | {"n": n, "variables": best.variables, "serves": serves, "model": model}
 
     def _learn_part(
-        self, xs: Batch, values: Array, chosen: dict[str, Any], has_rest: bool, rng: np.random.Generator
+        self, xs: Batch, values: Array, chosen: State, has_rest: bool, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info] | None:
         """Learn from the selected variables and their parents; None if the model cannot be computed."""
         used, added = {*chosen["variables"]}, {*chosen["variables"]}
@@ -323,10 +348,11 @@ class VariableSelection(Surrogate):
         return replace(cast(GaussianPosterior, posterior), unused=unused), state, info | {"variables": names}
 
 
-def compute_held_out_density(posterior: Posterior) -> float:
-    """Return the mean log density of the values that a posterior learned from, each predicted from all others."""
+def compute_held_out_density(posterior: Posterior, margin: float = 0.0) -> float:
+    """Return the mean log density of learned values, each predicted from all others, less a margin of their sum."""
     held_out = posterior.leave_one_out()
     if held_out is None:
         raise TypeError("posterior: expected a Gaussian process, which predicts values that are left out")
     mean, variance = held_out.prediction
-    return float(np.mean(log_density((held_out.values - mean) / np.sqrt(variance)) - 0.5 * np.log(variance)))
+    densities = log_density((held_out.values - mean) / np.sqrt(variance)) - 0.5 * np.log(variance)
+    return float(np.mean(densities)) - margin / len(held_out.values)

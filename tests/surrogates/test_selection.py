@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.contracts import NumericalError
 from bostruct.methods import auto
+from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.selection import (
     GRID,
     SubsetSearch,
@@ -168,7 +171,7 @@ def test_either_condition_alone_closes_the_gate(closed, monkeypatch):
     if closed == "evidence":
         surrogate = replace(surrogate, margin=1e9)
     else:
-        monkeypatch.setattr("bostruct.surrogates.selection.compute_held_out_density", lambda _: 0.0)
+        monkeypatch.setattr("bostruct.surrogates.selection.compute_held_out_density", lambda *_: 0.0)
     posterior, state, info = learn(surrogate, 60)
     whole, _, own = surrogate.full.condition(posterior.xs, planted(posterior.xs), None, np.random.default_rng(0))
     xs = SPACE.sample(5, np.random.default_rng(1))
@@ -188,6 +191,75 @@ def test_a_selection_is_kept_until_the_data_have_grown_by_a_twentieth(monkeypatc
     with pytest.raises(AttributeError):  # what the planted search returns is no subset
         learn(surrogate, 63, state)
     assert len(calls) == 1
+
+
+def condition_in_steps(surrogate: VariableSelection, sizes: Any, small: float = 0.0) -> list[Any]:
+    """Return the results of consecutive calls that learn from the first points, as many as each size says."""
+    xs = SPACE.sample(max(sizes), np.random.default_rng(0))
+    values = planted(xs) + small * (2.0 * np.asarray(xs) - 1.0).sum(axis=1)
+    found, state = [], None
+    for n in sizes:
+        found.append(surrogate.condition(xs[:n], values[:n], json.loads(json.dumps(state)), np.random.default_rng(0)))
+        state = found[-1][1]
+    return found
+
+
+@pytest.mark.parametrize(("n", "margin", "small"), [(60, 10.0, 0.0), (90, 10.0, 0.35), (60, 1e9, 0.0)])
+def test_steps_come_to_what_one_call_selects(n, margin, small, monkeypatch):
+    surrogate = selection_of(SPACE, margin=margin)
+    posterior, state, info = condition_in_steps(surrogate, [n], small)[0]
+    monkeypatch.setattr("bostruct.surrogates.selection.STAGED_FROM", 0)
+    steps = condition_in_steps(surrogate, [n] * 6, small)
+    assert "variables" not in steps[4][2]
+    later, settled, own = steps[5]
+    assert settled == state
+    assert own.get("variables") == info.get("variables")
+    xs = SPACE.sample(5, np.random.default_rng(1))
+    np.testing.assert_allclose(later.predict(xs), posterior.predict(xs), rtol=1e-9)
+
+
+def test_from_300_values_on_a_call_selects_or_fits_one_model(monkeypatch):
+    counts = [0, 0]
+
+    def count(place: int, call: Any) -> Any:
+        def counting(*given: Any) -> Any:
+            counts[place] += 1
+            return call(*given)
+
+        return counting
+
+    monkeypatch.setattr(SubsetSearch, "select", count(0, SubsetSearch.select))
+    monkeypatch.setattr(MAPGP, "find_mode", count(1, MAPGP.find_mode))
+    surrogate, state, kinds, named = selection_of(SPACE), None, list[str](), list[Any]()
+    xs = SPACE.sample(340, np.random.default_rng(0))
+    for n in range(300, 341):
+        counts[:] = 0, 0
+        _, state, info = surrogate.condition(xs[:n], planted(xs[:n]), state, np.random.default_rng(0))
+        assert counts[0] == 0 or counts[1] == 0
+        assert counts[1] <= 3  # the three models of one choice
+        kinds.append("select" if counts[0] else "fit" if counts[1] else "")
+        named.append(info.get("variables"))
+    assert kinds[:6] == ["fit", "select", "fit", "fit", "", ""]
+    assert named[:5] == [None] * 5
+    assert named[5:] == [SELECTED] * 36
+    assert kinds.count("select") == 3
+
+
+def test_a_model_that_cannot_be_computed_is_not_selected(monkeypatch):
+    monkeypatch.setattr("bostruct.surrogates.selection.STAGED_FROM", 0)
+
+    def fail(positions: tuple[int, ...], has_rest: bool) -> Any:
+        part = surrogate.restrict(positions, has_rest)
+        return SimpleNamespace(initial_state=part.initial_state, condition=refuse)
+
+    def refuse(*_: Any) -> Any:
+        raise NumericalError("planted")
+
+    surrogate = selection_of(SPACE)
+    last = condition_in_steps(replace(surrogate, restrict=fail), [60] * 6)[-1]
+    assert "variables" not in last[2]
+    assert not last[1]["selection"]["serves"]
+    assert last[1]["selection"]["n"] == 60
 
 
 def test_states_of_the_model_of_all_variables_are_read():
@@ -215,6 +287,7 @@ def test_the_held_out_density_is_that_of_the_predictions():
     mean, variance = held_out.prediction
     expected = -0.5 * np.log(2 * np.pi * variance) - 0.5 * (held_out.values - mean) ** 2 / variance
     assert compute_held_out_density(posterior) == pytest.approx(expected.mean())
+    assert compute_held_out_density(posterior, 3.0) == pytest.approx((expected.sum() - 3.0) / 20.0)
 
 
 def test_wrong_settings_are_refused():
