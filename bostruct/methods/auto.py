@@ -31,7 +31,7 @@ from bostruct.methods.defaults import (
     success_model,
     with_schedules,
 )
-from bostruct.methods.exploration import escape_plateaus, explore_branches, select_operators
+from bostruct.methods.exploration import escape_plateaus, explore_branches, sample_quadratics, select_operators
 from bostruct.methods.nasbot import nasbot
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, random_design
@@ -191,7 +191,10 @@ def for_space(domain: Domain) -> BayesianSearch:
         n_initial=10,
         n_starts=search.n_starts,
         neighborhood=search.neighborhood,
-        exploration=explore_branches(domain) or select_operators(domain) or escape_plateaus(domain),
+        exploration=explore_branches(domain)
+        or select_operators(domain)
+        or escape_plateaus(domain)
+        or sample_quadratics(domain),
         note=_note_many(space_kernel(domain)),
     )
 

@@ -9,17 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Point, State
+from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Point, Searcher, State
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.defaults import has_schedules
 from bostruct.searchers.bayesian import Exploration, ExplorationStep
+from bostruct.searchers.bocs import BOCS
 from bostruct.searchers.proposals import mutate_unseen
+from bostruct.surrogates.horseshoe import Monomials, RidgeRegression
 
 CANDIDATES = 256  # random points, from which the branches are found
 PROGRESS = 0.01  # share of the distance from the median value to the best: a smaller gain is ignored
 Counts = list[list[float]]
+WAIT, EVERY = 10, 3  # suggestions without a better value before a second search; of these, the last one is its own
+FEWEST_BITS, MOST_BITS = 20, 60  # variables of a quadratic regression: fewer were not measured, more take longer
 MUTATION_TRIES = 20  # mutations, of which the first unseen point is suggested
 PRIOR = ((2.0, 1.0), (1.0, 2.0))  # gains and failures of the model, and of mutations, before the first suggestion
 START: Counts = [[0.0, 0.0], [0.0, 0.0]]  # gains and failures of the model, and of mutations
@@ -197,6 +202,48 @@ class PlateauEscape(Exploration):
 def escape_plateaus(domain: Domain) -> PlateauEscape | None:
     """Return the rule for a domain with orders whose items have resources; None for any other domain."""
     return PlateauEscape() if has_schedules(domain) else None
+
+
+@dataclass(frozen=True)
+class SecondSearch(Exploration):
+    """A rule that uses another searcher for every third suggestion while nothing better is found.
+
+    The model of a search that stands still has learned mostly from points around the best point. Points that another
+    model chooses are elsewhere, and improve both models.
+
+    searcher: it must need no state; its suggestions count if their origin is ``model``.
+    """
+
+    searcher: Searcher
+
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
+        """Return a suggestion of the other searcher if it is due, and there are no failures and no other outputs."""
+        values = history.values
+        memory = {"told": len(values), "asked": 1}
+        if state is not None and np.min(values) >= recall_best(state, values):
+            memory = state | {"asked": state["asked"] + 1}
+        n_outputs = history.objectives.shape[1] + history.violations.shape[1]
+        if memory["asked"] <= WAIT or memory["asked"] % EVERY or n_outputs > 1 or len(history.failed):
+            return ExplorationStep(None, memory)
+        found = self.searcher.suggest(history, None, rng)
+        if found.info["origin"] != "model":
+            return ExplorationStep(None, memory)
+        why = f"no better value in {memory['asked'] - 1} suggestions; a sample of a quadratic model"
+        return ExplorationStep(found.point, memory, why, "model")
+
+
+def sample_quadratics(domain: Domain) -> SecondSearch | None:
+    """Return a rule that minimizes posterior samples of a quadratic regression; None if not all variables are bits.
+
+    The rule is for 20 to 60 variables without conditions. It needs a third as many values as there are bits and pairs,
+    because a regression on fewer values learns little.
+    """
+    variables, local = domain.variables.values(), domain.traits.local
+    are_bits = all(one.choices is not None and len(one.choices) == 2 and not one.when for one in variables)
+    if local is None or not are_bits or not FEWEST_BITS <= len(variables) <= MOST_BITS:
+        return None
+    monomials = Monomials((2,) * len(variables))
+    return SecondSearch(BOCS(local, RidgeRegression(monomials), SemidefiniteRelaxation(), monomials.count // 3))
 
 
 def recall_best(memory: State, values: Array) -> float:

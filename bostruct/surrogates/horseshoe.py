@@ -1,6 +1,6 @@
-"""Sparse Bayesian linear regression with the horseshoe prior, sampled by Gibbs sweeps (Makalic and Schmidt 2016).
+"""Bayesian linear regression: with the horseshoe prior, sampled by Gibbs sweeps (Makalic and Schmidt 2016), or ridge.
 
-Its features are polynomials in indicators of choices (Baptista and Poloczek 2018).
+The features are polynomials in indicators of choices (Baptista and Poloczek 2018).
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, has_spread
 from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, Regression, State, Term
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
 
 SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
 MOST_DRAWN = 20  # posterior samples of the coefficients
+MOST_VALUES = 300  # values that a ridge regression learns from
+SINGLE_SHARES = (0.1, 0.3, 0.5, 0.8)  # of the prior variance: the monomials of one indicator
+NOISE_RATIOS = (1e-3, 1e-2, 0.1, 0.3, 1.0)  # noise variance over the prior variance of the signal
 MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
 
 
@@ -89,6 +92,48 @@ class HorseshoeRegression(Regression):
             drawn.append(sample.coefficients)
         scaled = standardize(values).scale * np.array(drawn).T
         return list(map(Term, self.monomials.list_choices(), scaled))
+
+
+@dataclass(frozen=True)
+class RidgeRegression(Regression):
+    """Bayesian linear regression: a sum of monomials with normal coefficients, and normal noise.
+
+    Monomials of one indicator have one prior variance, and all others another. Their ratio and the noise are the values
+    of a grid with the largest evidence.
+
+    monomials: of order two or more.
+    """
+
+    monomials: Monomials
+
+    def __call__(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Polynomial, State, Info]:
+        """Draw one posterior sample, in units of the standard deviation of the values; the state is unchanged.
+
+        It learns from 300 values, spread evenly over time. Raises NumericalError also if all values are equal.
+        """
+        check_values(values)
+        if not has_spread(values):
+            raise NumericalError("all values are equal")
+        kept = np.linspace(0, len(values) - 1, min(len(values), MOST_VALUES)).round().astype(np.int64)
+        design, scales = standardize_columns(self.monomials(np.asarray(xs)[kept]))
+        target = standardize(values[kept]).values
+        is_single = self.monomials.members[:, 1] == self.monomials.n_columns
+        first, second = (part @ part.T / part.shape[1] for part in (design[:, is_single], design[:, ~is_single]))
+        best, found = -math.inf, (0.0, 0.0, 0.0)
+        for share in SINGLE_SHARES:
+            eigenvalues, vectors = np.linalg.eigh(share * first + (1.0 - share) * second)
+            squares = np.square(vectors.T @ target)
+            for ratio in NOISE_RATIOS:
+                spread = np.maximum(eigenvalues, 0.0) + ratio
+                amplitude = float(np.mean(squares / spread))
+                evidence = -0.5 * (len(target) * math.log(amplitude) + float(np.log(spread).sum()))
+                best, found = max((best, found), (evidence, (share, ratio, amplitude)))
+        share, ratio, amplitude = found
+        sizes = np.where(is_single, share / is_single.sum(), (1.0 - share) / np.sum(~is_single))
+        coefficients = NormalEquations(design, target).sample(sizes / ratio, ratio * amplitude, rng)
+        return Polynomial(self.monomials, coefficients / scales), state, {"noise": math.sqrt(ratio * amplitude)}
 
 
 def standardize_columns(design: Array) -> tuple[Array, Array]:

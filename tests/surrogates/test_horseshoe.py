@@ -16,6 +16,7 @@ from bostruct.surrogates.horseshoe import (
     HorseshoeRegression,
     Monomials,
     NormalEquations,
+    RidgeRegression,
     decode_state,
     encode_state,
     gibbs_sweep,
@@ -134,3 +135,27 @@ def test_wrong_settings_are_refused_by_name():
     for setting in ("first", "sweeps"):
         with pytest.raises(ValueError, match=setting):
             HorseshoeRegression(Monomials((2, 2)), **{setting: 0})
+
+
+def test_ridge_regression_finds_what_was_planted_and_its_samples_vary_as_the_noise():
+    rng = np.random.default_rng(1)
+    space = bo.Space({f"b{i}": bool for i in range(12)})
+    xs = space.sample(400, rng)  # more than it learns from
+    truth = 5.0 * xs[:, 0] - 3.0 * xs[:, 2] * xs[:, 7]
+    spreads = []
+    for sd in (0.1, 2.0):
+        values = truth + sd * rng.standard_normal(400)
+        draws = [RidgeRegression(Monomials((2,) * 12))(xs, values, None, rng) for _ in range(20)]
+        coefficients = np.std(values) * np.array([polynomial.coefficients for polynomial, _, _ in draws])
+        spreads.append(coefficients.std(axis=0).mean())
+        assert np.mean([info["noise"] for *_, info in draws]) * np.std(values) == pytest.approx(sd, rel=0.5)
+        fitted = np.mean([polynomial(xs) for polynomial, _, _ in draws], axis=0) * np.std(values)
+        assert np.std(fitted - truth) < 0.5 * sd + 0.2
+    assert spreads[0] < 0.3 * spreads[1]
+
+
+def test_ridge_regression_refuses_equal_values():
+    with pytest.raises(NumericalError, match="equal"):
+        RidgeRegression(Monomials((2,) * 7))(
+            BITS.sample(30, np.random.default_rng(0)), np.ones(30), None, np.random.default_rng(0)
+        )
