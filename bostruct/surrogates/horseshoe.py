@@ -121,16 +121,16 @@ class RidgeRegression(Regression):
         target = standardize(values[kept]).values
         is_single = self.monomials.members[:, 1] == self.monomials.n_columns
         first, second = (part @ part.T / part.shape[1] for part in (design[:, is_single], design[:, ~is_single]))
-        best, found = -math.inf, (0.0, 0.0, 0.0)
+        fits = list[tuple[float, float, float, float]]()
         for share in SINGLE_SHARES:
             eigenvalues, vectors = np.linalg.eigh(share * first + (1.0 - share) * second)
             squares = np.square(vectors.T @ target)
             for ratio in NOISE_RATIOS:
                 spread = np.maximum(eigenvalues, 0.0) + ratio
                 amplitude = float(np.mean(squares / spread))
-                evidence = -0.5 * (len(target) * math.log(amplitude) + float(np.log(spread).sum()))
-                best, found = max((best, found), (evidence, (share, ratio, amplitude)))
-        share, ratio, amplitude = found
+                log_evidence = -0.5 * (len(target) * math.log(amplitude) + float(np.log(spread).sum()))
+                fits.append((log_evidence, share, ratio, amplitude))
+        _, share, ratio, amplitude = max(fits)
         sizes = np.where(is_single, share / is_single.sum(), (1.0 - share) / np.sum(~is_single))
         coefficients = NormalEquations(design, target).sample(sizes / ratio, ratio * amplitude, rng)
         return Polynomial(self.monomials, coefficients / scales), state, {"noise": math.sqrt(ratio * amplitude)}
