@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from bostruct.methods.exploration import SecondSearch, sample_quadratics
 from bostruct.study.history import History
 
 BITS = bo.Space({f"b{i}": bool for i in range(20)})
+RULE: Any = sample_quadratics(BITS)
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ def ask_often(rule, values, n, failed=0):
 
 
 def test_spaces_of_bits_have_it_and_no_other_space():
-    assert auto(BITS).exploration == sample_quadratics(BITS)
-    assert sample_quadratics(BITS).searcher.regression.monomials.count == 20 + 190
+    assert auto(BITS).exploration == RULE
+    assert RULE.searcher.regression.monomials.count == 20 + 190
     two = bo.Space({f"c{i}": ["x", "y"] for i in range(20)})
     assert sample_quadratics(two) is not None
     others = (["x", "y", "z"], bo.Real(0.0, 1.0), bo.Permutation(["x", "y"]), bo.Categorical([0, 1], when={"b0": True}))
@@ -67,13 +69,13 @@ def test_a_better_value_ends_it():
 def test_failures_and_fallbacks_leave_the_model_alone():
     assert ask_often(SecondSearch(Named(BITS)), [3.0, 1.0], 20, failed=1)[0] == []
     assert ask_often(SecondSearch(Named(BITS, "fallback")), [3.0, 1.0], 20)[0] == []
-    assert ask_often(sample_quadratics(BITS), [2.0] * 80, 20)[0] == []
+    assert ask_often(RULE, [2.0] * 80, 20)[0] == []
 
 
 def test_a_third_as_many_values_as_bits_and_pairs_are_needed():
     values = np.arange(70.0)
-    assert ask_often(sample_quadratics(BITS), values, 13)[0] == [11]
-    assert ask_often(sample_quadratics(BITS), values[:69], 13)[0] == []
+    assert ask_often(RULE, values, 13)[0] == [11]
+    assert ask_often(RULE, values[:69], 13)[0] == []
 
 
 def test_the_suggested_point_minimizes_what_a_quadratic_model_knows():
@@ -83,7 +85,7 @@ def test_the_suggested_point_minimizes_what_a_quadratic_model_knows():
         return sum(table[tuple(pair)] for table, pair in zip(tables, x.reshape(10, 2), strict=True))
 
     history = History.of(BITS, xs, [value(x) for x in xs])
-    step = sample_quadratics(BITS)(BITS, history, {"told": 250, "asked": 11}, np.random.default_rng(0))
+    step = RULE(BITS, history, {"told": 250, "asked": 11}, np.random.default_rng(0))
     assert step.origin == "model"
     assert "quadratic" in step.why
     lowest = tables.min(axis=(1, 2)).sum()
