@@ -96,12 +96,10 @@ class HorseshoeRegression(Regression):
 
 @dataclass(frozen=True)
 class RidgeRegression(Regression):
-    """Bayesian linear regression: a sum of monomials with normal coefficients, and normal noise.
+    """Bayesian linear regression: a sum of monomials, of order two or more, with normal coefficients and normal noise.
 
     Monomials of one indicator have one prior variance, and all others another. Their ratio and the noise are the values
     of a grid with the largest evidence.
-
-    monomials: of order two or more.
     """
 
     monomials: Monomials
