@@ -300,7 +300,16 @@ def is_same_method(stored: str, given: str) -> bool:
     """
     a, b = parse(stored), parse(given)
     settings, others = ({name: one for name, one in data["settings"].items() if name != "note"} for data in (a, b))
-    return is_same_class(a, b) and settings == others
+    return is_same_class(a, b) and _is_same_setting(settings, others)
+
+
+def _is_same_setting(stored: ParsedJson, given: ParsedJson) -> bool:
+    """Return whether two settings are equal; older files have the rates that `ScaledOtmann` computes from a domain."""
+    if not (isinstance(stored, dict) and isinstance(given, dict)):
+        return bool(stored == given)
+    if (stored.get("part"), given.get("part")) == ("OtmannKernel", "ScaledOtmann"):
+        return bool(stored["settings"] == given["settings"])
+    return stored.keys() == given.keys() and all(_is_same_setting(one, given[name]) for name, one in stored.items())
 
 
 def is_same_class(stored: ParsedJson, given: ParsedJson) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,12 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
+from bostruct.contracts.search import describe_part
+from bostruct.kernels.otmann.settings import REFERENCE
 from bostruct.methods.goals import serve_goals
 from bostruct.study.history import History
 from bostruct.study.records import describe_method, is_same_class, is_same_method
+from tests.architectures import SMALL_CNN
 
 SPACE = bo.Space({f"b{i}": bool for i in range(4)})
 HISTORY = History.of(SPACE, list(SPACE.sample(5, np.random.default_rng(0))), [3.0, 1.0, 2.0, 5.0, 4.0], [], [])
@@ -51,3 +55,24 @@ def test_files_that_name_its_former_classes_go_on():
         stored["settings"]["n_initial"] = 3
         assert not is_same_method(json.dumps(stored), json.dumps(given))
     assert not is_same_class({"searcher": "RandomSearch"}, given)
+
+
+def test_files_that_have_the_rates_of_nasbot_go_on():
+    """Older files have the rates that the kernel computes from the domain, even those of a searcher object."""
+    searcher = methods.nasbot(SMALL_CNN)
+    given = json.dumps(describe_method(searcher, searcher))
+    settings = json.dumps(describe_part(REFERENCE))
+    stored = re.sub(
+        r'"part": "ScaledOtmann".*?"settings"',
+        '"part": "OtmannKernel", "distance": {}, "normalized": {}, "settings"',
+        given,
+    )
+    assert is_same_method(stored, given)
+    assert not is_same_method(given, stored)
+    for old, new in (
+        (settings, "{}"),
+        ('"part": "OtmannKernel"', '"part": "OtmannSumKernel"'),
+        ('"most": 100', '"most": 90'),
+    ):
+        assert old in stored
+        assert not is_same_method(stored.replace(old, new), given)
