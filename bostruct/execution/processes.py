@@ -65,11 +65,7 @@ class ProcessPool(Pool):
     """
 
     def __init__(
-        self,
-        objective: Callable[[Any], Any],
-        workers: int,
-        timeout: float | None,
-        load_timeout: float = 60.0,
+        self, objective: Callable[[Any], Any], workers: int, timeout: float | None, load_timeout: float = 60.0
     ) -> None:
         if not has_posix():
             raise BostructError(

@@ -857,7 +857,7 @@ class Study:
         with self.ask_lock() if waiting else nullcontext(), self._mutex:
             self._writable()
             rows = [row for row in rows if row.outcome is not None] + waiting
-            points = [self._read_row(row) for row in rows]
+            points = [self._read_row(number, row) for number, row in enumerate(rows, len(self._ledger))]
             n = 1 if self._ledger.owner is None else CHUNK_SIZE  # an exclusive writer has no transactions
             added = [trial for i in range(0, len(points), n) for trial in self._add(points[i : i + n])]
         if known := [row.point for row, trial in zip(rows, added, strict=True) if trial is None]:
@@ -868,10 +868,10 @@ class Study:
             )
         return [trial for trial in added if trial is not None]
 
-    def _read_row(self, row: FrameRow) -> AddedPoint:
-        """Return the point of a row of a frame."""
+    def _read_row(self, number: int, row: FrameRow) -> AddedPoint:
+        """Return the point of a row of a frame, which becomes the trial of a number."""
         noted: Info = {"measured": row.measured} if row.measured else {}
-        noted |= _split_attributes(len(self._ledger), Outcome(failed="-"), row.attributes)[1]
+        noted |= _split_attributes(number, Outcome(failed="-"), row.attributes)[1]
         return AddedPoint(self.domain.parse(row.point), row.outcome, row.point, noted)
 
     def requeue(self, trial: Trial | int) -> None:

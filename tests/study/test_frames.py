@@ -665,6 +665,16 @@ def test_of_a_transaction_all_rows_are_kept_or_none(tmp_path, frame_of_repeats, 
         assert told(bo.Study.load(tmp_path / "a.db", read_only=True).trials) == told(study.trials)
 
 
+def test_a_warning_of_a_row_names_its_trial():
+    study = bo.Study({"x": bo.Integer(1, 9)}, method="random", seed=0)
+    study.add({"x": 9}, 1.0)
+    frame = pd.DataFrame({"x": [1, 2, 3], "value": [1.0, None, 2.0], "attribute.size": [1, {2}, {3}]})
+    with pytest.warns(UserWarning, match="the attribute is left out") as caught:
+        study.add_frame(frame, unmeasured="queue")
+    assert [str(one.message).partition(": ")[0] for one in caught] == ["trial 2", "trial 3"]
+    assert [one.attributes for one in study.trials] == [{}, {"size": 1}, {}, {}]
+
+
 KILLED = """
 import os, signal, sys
 import pandas as pd
