@@ -403,7 +403,5 @@ def _count_inside(box: Bbox, places: Array) -> int:
 
 def _walk_line(corners: Array, step: float) -> Array:
     """Return places on a line, at most a step apart (n, 2)."""
-    pieces = [
-        np.linspace(start, end, max(2, int(np.hypot(*(end - start)) / step) + 1)) for start, end in pairwise(corners)
-    ]
+    pieces = [np.linspace(a, b, max(2, int(np.hypot(*(b - a)) / step) + 1)) for a, b in pairwise(corners)]
     return np.concatenate(pieces) if pieces else np.empty((0, 2))

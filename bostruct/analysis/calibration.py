@@ -94,11 +94,8 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
         axes.errorbar(found.observed[own], found.mean[own], HALF_WIDTH * found.sd[own], label=label, **look)
     axes.plot([low, high], [low, high], label="observed = predicted", **DASHED)
     beyond = f", {int(is_beyond.sum())} beyond" if is_beyond.any() else ""
-    axes.set(
-        xlabel=f"observed ({direction}d{of_objective}){beyond}",
-        ylabel="predicted without it, 95% interval",
-        xlim=(low, high),
-    )
+    axes.set(xlabel=f"observed ({direction}d{of_objective}){beyond}", ylabel="predicted without it, 95% interval")
+    axes.set_xlim(low, high)
     _limit_predictions(axes, found, low, high)
     _mark_beyond(axes, found, is_inside)
     clear_frame(axes, "both")

@@ -147,10 +147,9 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     axes = pictures.take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
     ink = pictures.choose_ink(axes)
     for place, (_, effect, color) in enumerate(shown):
-        is_vague = effect.is_vague
-        look: pictures.Look = (
-            {"facecolor": "none", "edgecolor": color, "hatch": "////"} if is_vague else {"color": color}
-        )
+        look: pictures.Look = {"color": color}
+        if effect.is_vague:
+            look = {"facecolor": "none", "edgecolor": color, "hatch": "////"}
         axes.barh(place, effect.share, xerr=effect.spread, ecolor=ink, error_kw={"elinewidth": 1.0}, **look)
     axes.set_yticks(range(len(shown)), [pictures.shorten_label(name) for name, _, _ in shown])
     axes.set_xlabel("share of the variance, ± its standard deviation from tree to tree")
@@ -307,9 +306,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     described = _find_choices(domain)
     if (left_out := _parts_without_choices(described)) == ("",):
         raise BostructError(f"study: expected points made of named choices, got points of {short_repr(domain)}")
-    completed = [
-        trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.status == "completed"
-    ]
+    completed = sorted(result.list_completed(), key=lambda trial: trial.number)
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
     searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)

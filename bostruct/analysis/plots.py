@@ -362,9 +362,7 @@ def _collect_values(curves: list[_Curve], beginning: int, direction: str, optimu
     longest = int(max(curve.trials[-1] for curve in curves))
     first = first_that_matters(beginning, longest)
     late = np.concatenate([curve.mean[curve.trials >= first] for curve in curves])
-    ends = [
-        curve.mean[-1:] + sign * curve.error[-1:] for curve in curves if curve.error is not None for sign in (-1, 1)
-    ]
+    ends = [one.mean[-1:] + sign * one.error[-1:] for one in curves if one.error is not None for sign in (-1, 1)]
     inner = np.concatenate([late if len(late) else values, *ends])
     return values, pick_what_matters(np.empty(0), inner, np.empty(0), direction, optimum)
 

@@ -34,10 +34,8 @@ LETTER = 5.0  # width of a letter below an axis, in points
 LINE = 10.0  # height of a line of letters, in points
 STEEP = 1.5  # lines apart, below which slanted labels overlap
 GOLDEN = 0.6180339887498949  # its multiples modulo 1 are evenly spread: deterministic jitter
-INITIAL, CHOSEN = (
-    ValueMark("initial", "#999999", "s", 16.0),
-    ValueMark("chosen by the method", pictures.BLUE, size=16.0),
-)
+INITIAL = ValueMark("initial", "#999999", "s", 16.0)
+CHOSEN = ValueMark("chosen by the method", pictures.BLUE, size=16.0)
 BROKEN = ValueMark("violates a constraint", pictures.GRAY, size=16.0, is_hollow=True)
 MOST_PANELS = 9
 ACROSS = 3  # panels in a row

@@ -174,9 +174,8 @@ def _describe_one(spec: str, as_json: bool) -> None:
     rows = [("problem", facts["summary"]), ("parameters", parameters + relabeled)]
     if "specification" in facts:
         optimum = "not known" if facts["optimum"] is None else f"{facts['optimum']!r}, {facts['optimum_source']}"
-        configs = (
-            f"{len(facts['configs'])} sets: {', '.join(map(str, facts['configs']))}" if facts["configs"] else "any"
-        )
+        sets = facts["configs"]
+        configs = f"{len(sets)} sets: {', '.join(map(str, sets))}" if sets else "any"
         rows += [
             ("here", facts["specification"]),
             ("space", facts["points"]),

@@ -121,9 +121,7 @@ def _key_choices(point: Sequence[Choice]) -> list[KeyedChoice]:
 def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: dict[str, int]) -> list[Columns]:
     """Return the values of the points in the choices of each kind."""
     tables = [np.full((len(points), len(keys)), INACTIVE) for keys in places]
-    orders = [
-        {key: np.full((len(points), int(key.size)), int(INACTIVE)) for key in keys if key.is_order} for keys in places
-    ]
+    orders = [{k: np.full((len(points), int(k.size)), int(INACTIVE)) for k in keys if k.is_order} for keys in places]
     for row, point in enumerate(points):
         for key, one in point:
             g = known.get(one.kind, -1)

@@ -10,16 +10,8 @@ import numpy as np
 
 from bostruct import plugins
 from bostruct.checks import check_choice, check_part, short_repr
-from bostruct.contracts import (
-    BostructError,
-    Domain,
-    DomainError,
-    HistoryView,
-    MissingExtra,
-    NumericalError,
-    PredicateError,
-    Searcher,
-)
+from bostruct.contracts import BostructError, Domain, DomainError, MissingExtra, NumericalError, PredicateError
+from bostruct.contracts.search import HistoryView, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian

@@ -148,7 +148,5 @@ def nasbot_priors(values: Array) -> ScalePriors:
     values: observed values (n,); if all are equal, their variance is taken to be 1.
     """
     variance = float(np.var(values)) or 1.0
-    amplitude, noise = (
-        match_log_uniform(low * variance, high * variance) for low, high in (AMPLITUDE_SHARES, NOISE_SHARES)
-    )
+    amplitude, noise = (match_log_uniform(a * variance, b * variance) for a, b in (AMPLITUDE_SHARES, NOISE_SHARES))
     return ScalePriors(Normal(float(np.median(values)), MEAN_REACH * math.sqrt(variance)), amplitude, noise)

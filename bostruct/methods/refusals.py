@@ -39,9 +39,8 @@ def _require_of_parts(
 
 def _nested_parts(domain: Domain) -> list[tuple[str, Domain]]:
     """Return the parts of a domain that have no parts themselves, by name; an empty list if it has no parts."""
-    return [
-        found for name, part in domain.parts.items() for found in (_nested_parts(part) or [(name or "variables", part)])
-    ]
+    parts = domain.parts.items()
+    return [found for name, part in parts for found in (_nested_parts(part) or [(name or "variables", part)])]
 
 
 def refuse_numbers(method: str, domain: Domain) -> None:

@@ -328,10 +328,8 @@ def memory_reason(error: BaseException | None, free_memory: Callable[[], float])
     free_memory: returns the free bytes of the device; called only if cuDNN found no convolution.
     """
     while error is not None:
-        text = str(error)
-        known = isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(
-            one in text for one in MEMORY_MESSAGES
-        )
+        text, kinds = str(error), (MemoryError, torch.cuda.OutOfMemoryError)
+        known = isinstance(error, kinds) or any(one in text for one in MEMORY_MESSAGES)
         if known or (NO_ENGINE in text and free_memory() < LOW_MEMORY):
             return text.partition("\n")[0].partition(". ")[0]
         error = error.__cause__ or error.__context__

@@ -179,11 +179,8 @@ class NetworkObjective:
             watch = partial(_watch_member, self.watch, first) if self.watch is not None else None
             settings: TrainingSettings = {"device": self._own_device, "deadline": deadline, "all_or_none": True}
             seeds = self._seeds[part]
-            found += _raise_failures(
-                train_together(
-                    [build] * len(seeds), data, recipe, seeds, checkpoints=files[part], watch=watch, **settings
-                )
-            )
+            settings |= {"checkpoints": files[part], "watch": watch}
+            found += _raise_failures(train_together([build] * len(seeds), data, recipe, seeds, **settings))
         return found
 
     @property
@@ -198,9 +195,8 @@ class NetworkObjective:
     @property
     def _own_device(self) -> str:
         """The device of this process, by its number among the workers."""
-        return (
-            self.devices[int(os.environ.get(WORKER_NUMBER, "0")) % len(self.devices)] if self.devices else self.device
-        )
+        number = int(os.environ.get(WORKER_NUMBER, "0"))
+        return self.devices[number % len(self.devices)] if self.devices else self.device
 
     def cost(self, point: object) -> Cost:
         """Count the parameters and FLOPs of a point's network without training it.

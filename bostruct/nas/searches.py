@@ -98,10 +98,8 @@ def _nasbot_domain(scale: float) -> Domain:
 
 
 def _narrowed(architecture: Architecture, scale: float) -> Architecture:
-    layers = [
-        one if one.units is None else one._replace(units=scale_widths((one.units,), scale)[0])
-        for one in architecture.layers
-    ]
+    widths = [None if one.units is None else scale_widths((one.units,), scale)[0] for one in architecture.layers]
+    layers = [one._replace(units=units) for one, units in zip(architecture.layers, widths, strict=True)]
     return Architecture(layers, architecture.edges, architecture.family)
 
 

@@ -97,11 +97,8 @@ def to_source(network: nn.Module) -> str:
 def _print_steps(network: ArchitectureNetwork) -> list[str]:
     """Return the statements that compute every layer from its parents, and the output from the decision layers."""
     parents = network.architecture.parents
-    steps = [
-        f'x{u} = layers["{name}"]([{", ".join(f"x{p}" for p in parents[u])}])'
-        for u, name in enumerate(network.names)
-        if name
-    ]
+    named = [(u, name, ", ".join(f"x{p}" for p in parents[u])) for u, name in enumerate(network.names) if name]
+    steps = [f'x{u} = layers["{name}"]([{read}])' for u, name, read in named]
     decisions = [f"x{p}" for p in parents[-1]]
     if len(decisions) == 1:
         return [*steps, f"return {decisions[0]}"]

@@ -313,9 +313,7 @@ class Monomials:
 
     def list_choices(self) -> list[tuple[tuple[int, int], ...]]:
         """Return the indicators of each monomial, as positions of a variable and of its choice."""
-        indicators = [
-            (i, place + (size == 2)) for i, size in enumerate(self.n_choices) for place in range(indicator_count(size))
-        ]
+        indicators = [(i, k + (n == 2)) for i, n in enumerate(self.n_choices) for k in range(indicator_count(n))]
         return [tuple(indicators[c] for c in row if c < self.n_columns) for row in self.members.tolist()]
 
     def indicators(self, xs: Batch) -> Array:

@@ -14,19 +14,8 @@ import numpy as np
 import scipy
 
 from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, check_part, has_hardly_grown
-from bostruct.contracts import (
-    ADDED_LATER,
-    Array,
-    Batch,
-    Info,
-    IntArray,
-    Kernel,
-    NumericalError,
-    Prepared,
-    Prior,
-    State,
-    Surrogate,
-)
+from bostruct.contracts import ADDED_LATER, Array, IntArray, Kernel, NumericalError, Prior, Surrogate
+from bostruct.contracts.types import Batch, Info, Prepared, State
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
 from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans, posterior_sample_from_gram

@@ -21,19 +21,8 @@ import numpy as np
 import scipy
 
 from bostruct.checks import check_integer, check_number, check_part
-from bostruct.contracts import (
-    ADDED_LATER,
-    Array,
-    Batch,
-    BlockGram,
-    Info,
-    Kernel,
-    NumericalError,
-    Prepared,
-    Prior,
-    State,
-    Surrogate,
-)
+from bostruct.contracts import ADDED_LATER, Array, BlockGram, Kernel, NumericalError, Prior, Surrogate
+from bostruct.contracts.types import Batch, Info, Prepared, State
 from bostruct.surrogates.gaussian import (
     add_to_diagonal,
     cholesky,
@@ -131,10 +120,8 @@ class MarginalizedGP(Surrogate):
         if self.shared_mean:
             chain = [hyper._replace(mean=now.mean) for hyper in chain]
         samples = [
-            posterior_sample_from_gram(
-                self.kernel.gram(hyper.theta, data.prepared), values - hyper.mean, hyper, self.nugget, known
-            )
-            for hyper in chain
+            posterior_sample_from_gram(self.kernel.gram(h.theta, data.prepared), values - h.mean, h, self.nugget, known)
+            for h in chain
         ]
         info = {
             "sweeps": tally.updates // (len(now.theta) + 3 - data.is_noise_known),

@@ -17,19 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from bostruct.contracts import (
-    SINGLE_ROUNDING,
-    Array,
-    Batch,
-    HeldOut,
-    HyperparameterSamples,
-    Kernel,
-    Posterior,
-    Prediction,
-    Pullback,
-    SingleGram,
-    VariedPrediction,
-)
+from bostruct.contracts import SINGLE_ROUNDING, Array, Batch, Kernel, Pullback, SingleGram
+from bostruct.contracts.model import HeldOut, HyperparameterSamples, Posterior, Prediction, VariedPrediction
 from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
@@ -160,16 +149,12 @@ class GaussianPosterior(Posterior):
     @cached_property
     def _negative(self) -> GaussianPosterior:
         """The posterior of the negative objective, so that lower bounds become upper bounds."""
-        samples = [
-            one._replace(hyper=one.hyper._replace(mean=-one.hyper.mean), weights=-one.weights) for one in self.samples
-        ]
+        samples = [s._replace(hyper=s.hyper._replace(mean=-s.hyper.mean), weights=-s.weights) for s in self.samples]
         return replace(self, samples=samples, shift=-self.shift, training_means=None)
 
     def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
         """Widen bounds by the possible rounding differences of `predict` between blocks of points."""
-        sums = [
-            abs(one.hyper.mean) + float(np.abs(one.weights).sum() / np.square(one.reach.min())) for one in self.samples
-        ]
+        sums = [abs(s.hyper.mean) + float(np.abs(s.weights).sum() / np.square(s.reach.min())) for s in self.samples]
         margin = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
         return Prediction(prediction.mean - margin, prediction.variance * (1.0 + SCREEN_ROUNDING))
 

@@ -18,18 +18,8 @@ import numpy.typing as npt
 import scipy
 
 from bostruct.checks import check_integer, check_part
-from bostruct.contracts import (
-    Array,
-    Batch,
-    Feasibility,
-    IntArray,
-    Posterior,
-    Prediction,
-    State,
-    SuccessModel,
-    Surrogate,
-    VariedValues,
-)
+from bostruct.contracts import Array, Batch, IntArray, State
+from bostruct.contracts.model import Feasibility, Posterior, Prediction, SuccessModel, Surrogate, VariedValues
 from bostruct.goals.logarithms import hazard, log_mean_exp
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -163,9 +153,8 @@ class AveragedSuccess(SuccessModel):
         if n < FEWEST or few < FEWEST_OF_EACH:
             return states, np.zeros(len(self.models))
         shown, held_out = self.take(points, train), self.take(points, test)
-        learned = [
-            model.condition(shown, succeeded[train], last, rng) for model, last in zip(self.models, states, strict=True)
-        ]
+        pairs = zip(self.models, states, strict=True)
+        learned = [model.condition(shown, succeeded[train], last, rng) for model, last in pairs]
         logs = np.array([found.log_probability(held_out) for found, _ in learned])
         probabilities = np.clip(np.exp(logs), 1e-4, 1.0 - 1e-4)
         likelihoods = np.log(np.where(succeeded[test], probabilities, 1.0 - probabilities))

@@ -8,18 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bostruct.checks import check_part
-from bostruct.contracts import (
-    Array,
-    Batch,
-    HeldOut,
-    HyperparameterSamples,
-    Info,
-    Posterior,
-    Prediction,
-    State,
-    Surrogate,
-    VariedPrediction,
-)
+from bostruct.contracts import Array, Batch, Info, State
+from bostruct.contracts.model import HeldOut, HyperparameterSamples, Posterior, Prediction, Surrogate, VariedPrediction
 
 
 @dataclass(frozen=True)

@@ -97,9 +97,8 @@ class OutputWarping(Surrogate):
 
         Returns the posterior, the state for the next call, and the info to record. Raises the errors of `surrogate`.
         """
-        compressed, noise = self._find_compression(values).observe(
-            values, find_known_variances(self.variances, len(values))
-        )
+        known = find_known_variances(self.variances, len(values))
+        compressed, noise = self._find_compression(values).observe(values, known)
         surrogate = self.surrogate if noise is None else self.surrogate.with_variances(noise)
         return surrogate.condition(xs, compressed, state, rng)
 

@@ -227,9 +227,7 @@ def _name_rules(domain: Domain | None) -> str:
     rules = () if domain is None else domain.constraints
     if not rules:
         return ""
-    names = [
-        cut_end(getattr(rule, "__name__", hide_addresses(repr(rule))), LONGEST_TITLE) for rule in rules[:MOST_RULES]
-    ]
+    names = [cut_end(getattr(one, "__name__", hide_addresses(repr(one))), LONGEST_TITLE) for one in rules[:MOST_RULES]]
     more = ", ..." if len(rules) > MOST_RULES else ""
     return f", with {pluralize(len(rules), 'constraint')}: {', '.join(names)}{more}"
 

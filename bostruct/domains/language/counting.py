@@ -170,11 +170,9 @@ class _SignatureReader:
         if (plain := _plain_key(thing)) is not None:
             return plain
         if not isinstance(thing, DependentHyperparameter | FunctionType | partial | list | tuple | dict):
-            return (
-                (IdentityKey(thing.__self__), IdentityKey(thing.__func__))
-                if isinstance(thing, MethodType)
-                else IdentityKey(thing)
-            )
+            if isinstance(thing, MethodType):
+                return IdentityKey(thing.__self__), IdentityKey(thing.__func__)
+            return IdentityKey(thing)
         if (before := self.met.get(id(thing))) is not None:
             return before, "again"
         self.met[id(thing)] = len(self.met)

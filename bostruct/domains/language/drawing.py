@@ -135,9 +135,7 @@ def view_dot(seen: View, before: View | None = None) -> str:
         names[place] = f"m{i}"
         is_new = before is not None and place not in before.boxes
         lines.append(f"  m{i} [shape=plain, label=<{_box_table(place, box, is_new)}>];")
-    ends = dict.fromkeys(
-        port.name for box in seen.boxes.values() for port in box.inputs.values() if port.module is None
-    )
+    ends = dict.fromkeys(one.name for box in seen.boxes.values() for one in box.inputs.values() if one.module is None)
     lines += [f"  i{i} [shape=plaintext, label={_quote(name)}];" for i, name in enumerate(ends)]
     sources = {Port(None, name): f"i{i}" for i, name in enumerate(ends)}
     for place, box in seen.boxes.items():
@@ -152,9 +150,7 @@ def view_dot(seen: View, before: View | None = None) -> str:
 def _box_table(place: str, box: Box, is_new: bool) -> str:
     color = NEW if is_new else WAITING if box.waits else PLAIN
     rows = [_port_row("i", box.inputs), f'<TD BGCOLOR="{color}"><B>{escape(place)}</B></TD>']
-    rows += [
-        f'<TD ALIGN="LEFT">{escape(f"{name} = {_format_value(value)}")}</TD>' for name, value in box.constants.items()
-    ]
+    rows += [f'<TD ALIGN="LEFT">{escape(f"{k} = {_format_value(value)}")}</TD>' for k, value in box.constants.items()]
     rows += [f'<TD ALIGN="LEFT" PORT="p{i}">{escape(name)}</TD>' for i, name in enumerate(box.hyperparameters)]
     rows.append(_port_row("o", box.outputs))
     joined = "".join(f"<TR>{row}</TR>" for row in rows if row)
@@ -162,12 +158,9 @@ def _box_table(place: str, box: Box, is_new: bool) -> str:
 
 
 def _port_row(kind: str, names: Iterable[str]) -> str:
-    cells = [f'<TD PORT="{kind}{i}">{escape(name)}</TD>' for i, name in enumerate(names)]
-    if not cells:
-        return ""
-    return (
-        f'<TD CELLPADDING="0"><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR>{"".join(cells)}</TR></TABLE></TD>'
-    )
+    cells = "".join(f'<TD PORT="{kind}{i}">{escape(name)}</TD>' for i, name in enumerate(names))
+    table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR>{cells}</TR></TABLE>'
+    return f'<TD CELLPADDING="0">{table}</TD>' if cells else ""
 
 
 def _ellipses(seen: View, before: View | None, modules: Mapping[str, str]) -> Iterator[str]:

@@ -228,9 +228,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     """
     low = check_number("low with log=True" if log else "low", low, above=0.0 if log else -math.inf)
     high = check_number("high", high, low)
-    return Discrete(
-        list(dict.fromkeys(_even_grid(low, high, check_integer("steps", steps, 1), log))), name, ordered=True
-    )
+    return Discrete([*dict.fromkeys(_even_grid(low, high, check_integer("steps", steps, 1), log))], name, ordered=True)
 
 
 def _even_grid(low: float, high: float, steps: int, log: bool) -> list[float]:

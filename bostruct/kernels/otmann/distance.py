@@ -218,10 +218,8 @@ def path_lengths(architecture: Architecture) -> Array:
 @lru_cache(maxsize=64)
 def _hop_lengths(family: Family) -> dict[str, list[float]]:
     """Return the length of a hop from a layer by its label, for each kind of path and group."""
-    return {
-        label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(PATH_KINDS)
-        for label in family.labels
-    }
+    n = len(PATH_KINDS)
+    return {one.name: [1.0, *(float(one.group == group) for group in family.groups)] * n for one in family.labels}
 
 
 def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:

@@ -23,8 +23,8 @@ from bostruct.contracts import Array, IntArray
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 # error_model="numpy" omits the check of each division, which would prevent vectorization.
-# Sums may be reordered; infinities and NaN keep their rules. Loops index matrices by pairs, and make no arrays, because
-# rows and new arrays nearly double the time of compilation.
+# Sums may be reordered; infinities and NaN keep their rules. Loops over numbers that all points have index matrices by
+# pairs, and make no arrays, because rows and new arrays nearly double the time of compilation.
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 REASSOCIATED = {"reassoc", "contract", "nsz"}
 

@@ -19,6 +19,7 @@ from bostruct.contracts import SINGLE_ROUNDING, Array, BlockGram, IntArray
 from bostruct.kernels.space.factor import (
     MAX_CODES,
     Factor,
+    Line,
     ServedFactor,
     SingleLogGram,
     SingleLogGrams,
@@ -60,7 +61,7 @@ class CompleteChanges(NamedTuple):
 
 def complete_line(
     gram: Array, differs: npt.NDArray[np.bool_], rho: Callable[[float], float], current: float = 1.0
-) -> Callable[[float], Array]:
+) -> Line:
     """Return K along the parameter of one variable: pairs that agree plus rho times pairs that differ.
 
     A call takes two passes over K, and overwrites the result of the previous call.
@@ -173,9 +174,7 @@ class CompleteFactor(Factor):
             return slope * self._share * (weighted.sum() - np.add.reduceat(columns, self._first))
         return slope * np.array([np.sum(weighted, where=_differ(prepared, i)) for i in range(len(self.sizes))])
 
-    def line(
-        self, i: int, theta: Array, prepared: CompletePair, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: CompletePair, gram: Array, *, carried: bool) -> Line:
         rho = partial(self.link.rho, size=float(self._sizes[i]))
         now = rho(float(theta[i])) if carried else 1.0
         current = now or 1.0  # if it underflows and `gram` does not, no pair differs

@@ -23,7 +23,7 @@ from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.loops import load_loops
 from bostruct.kernels.space.effects import DistinctValues, find_distinct_values, find_present, spread_pairs
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Line, VariableChanges
 from bostruct.kernels.space.matern import LOOPS, ROOT, share_of_each, shares_of, split_products
 
 
@@ -200,9 +200,7 @@ class ConditionalNumbers(Factor):
         # (1 - k0) (1 - c) = (1 - k) / (1 + c): there is no division by 1 - c, which may be 0
         return np.concatenate([of_rates, 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one])
 
-    def line(
-        self, i: int, theta: Array, prepared: ConditionalNumbersPair, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: ConditionalNumbersPair, gram: Array, *, carried: bool) -> Line:
         k = np.array([i % self.n_variables])
         moved = np.array(theta, dtype=np.float64)
         rest = gram / np.exp(self._multiply(moved, prepared, k)) if carried else gram

@@ -6,7 +6,7 @@ Variables on incomplete graphs look up their kernels in tables of diffusion.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from bostruct.kernels.space.factor import (
     MAX_CODES,
     Factor,
     LastThetas,
+    Line,
     ServedFactor,
     SharedFactor,
     SingleLogGram,
@@ -209,9 +210,7 @@ class TableFactor(Factor):
         cells = [_sum_by_cell(weighted, r, c, change.shape[1:]) for r, c in zip(*prepared[2:4], strict=True)]
         return log_beta_slope * np.einsum("cuv,cuv->c", np.array(cells), change)
 
-    def line(
-        self, i: int, theta: Array, prepared: TablePair, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: TablePair, gram: Array, *, carried: bool) -> Line:
         left, right = prepared.left, prepared.right
         cells = prepared.rows[i][:, None] * len(right) + prepared.columns[i]
 

@@ -52,6 +52,7 @@ class SingleLogGram(NamedTuple):
 
 
 SingleLogGrams: TypeAlias = Callable[[IntArray], Iterator[SingleLogGram]]
+Line: TypeAlias = Callable[[float], Array]  # kernel matrices as a function of one parameter
 
 
 class Factor(ABC):
@@ -152,7 +153,7 @@ class Factor(ABC):
         """
         return differentiate(lambda at: float(np.vdot(weighted, self.log_gram(at, prepared))), theta)
 
-    def line(self, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool) -> Line:
         """Return the Gram matrix of the whole product as a function of one parameter.
 
         By default each value recomputes the whole factor. Each call may overwrite the result of the last one.

@@ -20,7 +20,7 @@ from bostruct.domains.space.descriptors import DescriptorGroup
 from bostruct.domains.space.likeness import GivenMatrix, Likeness
 from bostruct.kernels.distance import CachedByContent
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Line, VariableChanges
 from bostruct.kernels.space.spectra import compute_rates
 
 
@@ -79,7 +79,7 @@ class DistanceFactor(Factor):
     def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
         return 2.0 * compute_rates(theta) * np.tensordot(prepared, weighted, 2)
 
-    def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Line:
         now = compute_rates(theta)[i] if carried else 0.0
         return lambda t: gram * np.exp((now - compute_rates(t)) * prepared[i])
 

@@ -15,7 +15,7 @@ from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.loops import load_loops
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Line, VariableChanges
 
 LOOPS = "bostruct.kernels.space.compiled"
 ROOT = math.sqrt(5.0)
@@ -112,9 +112,7 @@ class MaternFactor(Factor):
 
         return at
 
-    def line(
-        self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool) -> Line:
         distance = ROOT * np.abs(prepared.xs[i][:, None] - prepared.ys[i])
         now = distance * math.exp(-theta[i])
         rest = gram / ((1.0 + now * (1.0 + now / 3.0)) * np.exp(-now)) if carried else gram

@@ -13,18 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import (
-    SINGLE_FLOOR,
-    SINGLE_ROUNDING,
-    Array,
-    IntArray,
-    Kernel,
-    Parameter,
-    Prepared,
-    Prior,
-    Pullback,
-    SingleGram,
-)
+from bostruct.contracts import Array, IntArray, Prepared
+from bostruct.contracts.kernel import SINGLE_FLOOR, SINGLE_ROUNDING, Kernel, Parameter, Prior, Pullback, SingleGram
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.kernels.space.factor import Factor, LastCall, SingleLogGram, VariableChanges
 
@@ -248,9 +238,8 @@ class SpaceKernel(Kernel):
             is_all = len(rows) == len(at)
             own = changes if is_all else changes[rows]
             moved = VariableChanges(place if is_all else place[rows], own.before, own.values)
-            parts.append(
-                (k, None if is_all else rows, placed.factor.prepare_changes(moved, take_columns(ys, placed.columns)))
-            )
+            pair = placed.factor.prepare_changes(moved, take_columns(ys, placed.columns))
+            parts.append((k, None if is_all else rows, pair))
         return ChangesPair(self._bases(changes.base, ys), changes.of, tuple(parts))
 
     def _log_gram(self, theta: Array, prepared: SpacePair, without: int | None = None) -> Array:

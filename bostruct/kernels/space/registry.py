@@ -129,9 +129,7 @@ NUMBERS = VariableKernels(  # also for integers that are not listed
     partial(_number_factors, MaternFactor), _number_effects, partial(_number_factors, ConditionalNumbers)
 )
 # also for categories with descriptors or a matrix
-ALIKE = _by_shape(
-    lambda one: one.likeness, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect
-)
+ALIKE = _by_shape(lambda v: v.likeness, lambda one, n: DistanceFactor(LikenessDistances(one), n), LikenessEffect)
 
 SUMS = _by_shape(MixtureFeatures.of, MixtureFactor, MixtureEffect)
 

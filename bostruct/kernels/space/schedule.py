@@ -80,9 +80,8 @@ class ScheduleKernel(Kernel):
         """Return the gradient of sum(cotangent * K) in the durations, only through the first batch (w,)."""
         _, spread, _, scale = self._reference
         to_ends = (1.0 - weight) / spread * (cotangent @ theirs.ends)
-        to_ends[np.arange(len(to_ends)), mine.schedule.ends.argmax(axis=1)] += (
-            weight / scale * (cotangent @ theirs.makespan)
-        )
+        last = mine.schedule.ends.argmax(axis=1)
+        to_ends[np.arange(len(to_ends)), last] += weight / scale * (cotangent @ theirs.makespan)
         return pull_ends(slots, mine.schedule.on_resource, to_ends)
 
     def _compare(self, theta: Array, prepared: OrdersPair) -> tuple[Features, Features]:
@@ -268,12 +267,8 @@ def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colo
             shared[resource].append(color)
         users = _rank_colors([tuple(sorted(own)) for own in shared])
         padded = [*colors, -1]  # the neighbor's color at the ends of chains
-        colors = _rank_colors(
-            [
-                (color, padded[before[item]], padded[after[item]], users[resources[item]])
-                for item, color in enumerate(colors)
-            ]
-        )
+        keys = [(color, padded[before[i]], padded[after[i]], users[resources[i]]) for i, color in enumerate(colors)]
+        colors = _rank_colors(keys)
     return colors
 
 

@@ -5,7 +5,7 @@ The features of a sequence are the letter in each place, and the counts of pairs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from bostruct.contracts import Array, IntArray
 from bostruct.kernels.distance import CachedByContent
 from bostruct.kernels.space.complete import CompleteFactor, CompletePair
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.factor import Factor, VariableChanges, count_disagreements
+from bostruct.kernels.space.factor import Factor, Line, VariableChanges, count_disagreements
 from bostruct.kernels.space.matern import LengthKernel
 from bostruct.kernels.space.spectra import LogLengthscale, compute_rates
 
@@ -63,9 +63,7 @@ class SequenceFactor(Factor):
         gradient[self._of_counts] = own * np.tensordot(prepared.counts, weighted, 2)
         return gradient
 
-    def line(
-        self, i: int, theta: Array, prepared: SequencePair, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: SequencePair, gram: Array, *, carried: bool) -> Line:
         place = self._find_place(i)
         if place is not None:
             return self._places.line(place, theta[self._of_places], prepared.places, gram, carried=carried)

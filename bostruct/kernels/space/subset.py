@@ -9,7 +9,6 @@ logarithm at every distance. `FeatureFactor` adds squared differences of feature
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Line, VariableChanges
 from bostruct.kernels.space.matern import LengthKernel
 from bostruct.kernels.space.spectra import compute_rates
 
@@ -144,9 +143,7 @@ class FeatureFactor(Factor):
         squares -= 2.0 * np.einsum("nq,nq->q", prepared.xs, weighted @ prepared.ys)
         return 2.0 * compute_rates(theta) * np.bincount(self._groups, squares, len(theta))
 
-    def line(
-        self, i: int, theta: Array, prepared: FeaturePair, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: FeaturePair, gram: Array, *, carried: bool) -> Line:
         own = np.flatnonzero(self._groups == i)
         squares = -2.0 * prepared.xs[:, own] @ prepared.ys[:, own].T
         squares += prepared.x_squares[:, own].sum(axis=1)[:, None] + prepared.y_squares[:, own].sum(axis=1)
@@ -227,9 +224,7 @@ class FactorPair(Factor):
         slopes = self.first.gradient(one, prepared[0], weighted), self.second.gradient(other, prepared[1], weighted)
         return np.hstack([slope.reshape(self.n_variables, -1) for slope in slopes]).ravel()
 
-    def line(
-        self, i: int, theta: Array, prepared: tuple[Prepared, Prepared], gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: tuple[Prepared, Prepared], gram: Array, *, carried: bool) -> Line:
         (one, other), (first, second) = self._split(theta), self._place(i)
         if first is not None:
             return self.first.line(first, one, prepared[0], gram, carried=carried)
@@ -352,7 +347,7 @@ class JohnsonFactor(Factor):
         sums = [np.bincount(counts.ravel(), weighted.ravel(), len(slopes[0])) for counts in prepared]
         return np.array([slope @ total for slope, total in zip(slopes, sums, strict=True)])
 
-    def line(self, i: int, theta: Array, prepared: IntArray, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: IntArray, gram: Array, *, carried: bool) -> Line:
         single = JohnsonFactor(self.n, self.k, 1)
         return Factor.line(single, 0, theta[i : i + 1], prepared[i : i + 1], gram, carried=carried)
 

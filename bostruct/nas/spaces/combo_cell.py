@@ -22,11 +22,8 @@ from bostruct.nas.spaces.nasbench101 import on_path_nodes
 
 COMBO_NODES = 7
 PAIRS = tuple(combinations(range(COMBO_NODES), 2))  # the upper triangle row by row, the order of the bits
-IDENTITY_BITS, POOL_BITS, SMALL_BITS = (
-    (0, 0),
-    (0, 1),
-    (1, 0),
-)  # type and size of a node; the fourth is the 5 x 5 convolution
+# type and size of a node; the fourth is the 5 x 5 convolution
+IDENTITY_BITS, POOL_BITS, SMALL_BITS = (0, 0), (0, 1), (1, 0)
 
 
 def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Builder:

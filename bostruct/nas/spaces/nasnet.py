@@ -53,10 +53,8 @@ def two_input_network(macro: Macro, normal: dict[str, Value], reduction: dict[st
         is_reduction = position in macro.reductions
         filters *= 2 if is_reduction else 1
         chosen = reduction if is_reduction else normal
-        fitted = (
-            apply_part(_fit_channels(filters, 2 if shrunk else 1), before),
-            apply_part(_fit_channels(filters, 1), last),
-        )
+        read = (2 if shrunk else 1, before), (1, last)
+        fitted = [apply_part(_fit_channels(filters, stride), outputs) for stride, outputs in read]
         built = partial(build, filters, 2 if is_reduction else 1, (1.0 - macro.keep) * (position + 1) / macro.cells)
         kind = "ReductionCell" if is_reduction else "NormalCell"
         part = substitution_module(kind, built, chosen, ["in0", "in1"], ["out"], opens_choices=False)
@@ -179,9 +177,8 @@ def nasnet_operation(name: str, filters: int, stride: int) -> IO:
         return siso_sequential([ops.relu_separable_bn(filters, size, stride), ops.relu_separable_bn(filters, size)])
     if name == "dilated3x3":
         narrow = max(filters // 4, 1)
-        return siso_sequential(
-            [ops.relu_conv_bn(narrow, 1), ops.relu_conv_bn(narrow, 3, stride, 2), ops.relu_conv_bn(filters, 1)]
-        )
+        settings = (narrow, 1), (narrow, 3, stride, 2), (filters, 1)
+        return siso_sequential([ops.relu_conv_bn(*one) for one in settings])
     if name == "conv1x7-7x1":
         built = share_layer(share_partial(_one_by_seven, filters, stride))
         return siso_sequential([ops.relu(), siso_module("Conv1x7", implementation=built)])

@@ -44,11 +44,9 @@ def plan(program: Program) -> Plan:
     for position, reader in last.items():
         if position not in kept:
             drops[reader].append(position)
-    steps = [
-        PlanStep(node.path, node.sources, node.outputs, tuple(gone))
-        for node, gone in zip(program.nodes, drops, strict=True)
-    ]
-    return Plan(program.inputs, tuple(steps), program.outputs)
+    pairs = zip(program.nodes, drops, strict=True)
+    steps = tuple(PlanStep(node.path, node.sources, node.outputs, tuple(gone)) for node, gone in pairs)
+    return Plan(program.inputs, steps, program.outputs)
 
 
 def propagate(

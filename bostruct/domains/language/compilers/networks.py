@@ -63,10 +63,8 @@ def torch_network(program: Program, input_shapes: Example | Mapping[str, Example
     inference = ShapeInference({})
     flow.compile_program(program, inference, meta_tensors(program, input_shapes))
     shapes = inference.shapes
-    return Network(
-        flow.plan(program),
-        {torch_name(node.path): build_layer(node, shapes[node.path]) for node in program.nodes if node.path in shapes},
-    )
+    built = [node for node in program.nodes if node.path in shapes]
+    return Network(flow.plan(program), {torch_name(one.path): build_layer(one, shapes[one.path]) for one in built})
 
 
 @dataclass(frozen=True)
