@@ -17,7 +17,6 @@ from bostruct.storage.rows import (
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
-    Columns,
     Progress,
     change_columns,
     seal,
@@ -105,7 +104,8 @@ class Transaction:
 
 def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Progress:
     """Write a new study with its trials and changes, and return its progress."""
-    _insert(connection, "studies", STUDY_COLUMNS, seal(study_columns(number, stored.study)))
+    values = seal(study_columns(number, stored.study))
+    connection.execute(_insert_into("studies", STUDY_COLUMNS), values)
     progress = Progress(number, stored.study.state)
     for row in stored.trials:
         progress = insert_trial(connection, progress, row).progress
@@ -127,13 +127,8 @@ def insert_change(connection: Connection, progress: Progress, number: int, chang
     number: number of the change, from 0.
     """
     values = seal(change_columns(progress.study, number, change))
-    _insert(connection, "changes", CHANGE_COLUMNS, values)
+    connection.execute(_insert_into("changes", CHANGE_COLUMNS), values)
     return progress.advance(values[-1], 0)
-
-
-def _insert(connection: Connection, table: str, names: tuple[str, ...], values: Columns) -> None:
-    """Write a row and its checksum."""
-    connection.execute(_insert_into(table, names), values)
 
 
 def write_progress(connection: Connection, progress: Progress) -> None:

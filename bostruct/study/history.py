@@ -229,23 +229,15 @@ class History(HistoryView):
 
     @classmethod
     def of(
-        cls,
-        domain: Domain,
-        completed: Batch,
-        values: Sequence[float] | Array,
-        running: Batch = (),
-        failed: Batch = (),
-        measured: Measured | None = None,
+        cls, domain: Domain, completed: Batch, values: Sequence[float] | Array, running: Batch = (), failed: Batch = ()
     ) -> History:
         """Make a history from batches of points; all of them count as seen.
 
         values: values of the completed points, minimized.
-        measured: all measurements at the completed points; None if there are only values.
         """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
-        others = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
-        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **others)
+        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen)
 
     def __getattr__(self, name: str) -> Batch:
         """Read the completed points on first access."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from itertools import count
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -480,39 +481,35 @@ class Ledger(TrialRecords):
     @retry_rolled_back
     def add(self, points: Sequence[AddedPoint]) -> list[Trial | None]:
         """Record trials of points in one transaction; None for one to queue that has a trial and no measured value."""
-        entered: list[tuple[Trial, TrialRow, AddedPoint]] = []
-        numbers: list[int | None] = []
+        entered: list[tuple[Trial, TrialRow, AddedPoint] | None] = []
         by_key: dict[Hashable, list[Trial]] = {}
         with self._transaction() as writer:
-            position = self._next_position
+            numbers, positions = count(len(self)), count(self._next_position)
             for one in points:
-                x, outcome = one.point, one.outcome
+                x, outcome, given, noted = one
                 same = by_key.setdefault(self._domain.key(x), [])
-                if outcome is None and "measured" not in one.noted and (same or self.seen(x)):
-                    numbers.append(None)
+                if outcome is None and "measured" not in noted and (same or self.seen(x)):
+                    entered.append(None)
                     continue
-                presented = self._domain.present(x)
-                moved = {} if outcome is None else find_moved_numbers(one.given, presented, self._domain)
-                info: Info = {"origin": "given" if outcome is None else "added", **one.noted}
-                info |= {"given": moved} if moved else {}
-                number, shown = len(self) + len(entered), restore_numbers(presented, moved)
-                if outcome is not None and (other := self._find_other_numbers(x, shown, same)) is not None:
-                    info["same_step_as"] = other
-                trial = Trial(number, shown, "running", info=info, started=now())
+                shown, told, info = self._domain.present(x), None, {"origin": "given", **noted}
+                if outcome is not None:
+                    moved, told = find_moved_numbers(given, shown, self._domain), next(positions)
+                    shown, info = restore_numbers(shown, moved), {"origin": "added", **noted}
+                    info |= {"given": moved} if moved else {}
+                    if (other := self._find_other_numbers(x, shown, same)) is not None:
+                        info["same_step_as"] = other
+                trial = Trial(next(numbers), shown, "running", info=info, started=now())
                 if outcome is not None:
                     trial = show_outcome(trial, outcome, finished=clamp_end(None, trial.started))
-                told = None if outcome is None else position
                 row = write_trial(trial, int(outcome is not None), outcome, told, point=self._write_point(x))
                 writer.insert(row)
-                position += outcome is not None
                 entered.append((trial, row, one))
                 same.append(trial)
-                numbers.append(number)
-        for trial, row, one in entered:
+        for trial, row, one in filter(None, entered):
             self._enter(trial, self._form.keep(one.point), row)
             if row.told is not None:
                 self._close(trial, one.outcome, row.told)
-        return [None if number is None else self._records[number].trial for number in numbers]
+        return [one and self._records[one[0].number].trial for one in entered]
 
     @defer_signals_once_begun
     @retry_rolled_back
