@@ -10,10 +10,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pandas as pd
 import pytest
 
 import bostruct as bo
 from bostruct.storage.postgresql.storage import PostgresqlWriter
+from bostruct.storage.protocol import TrialRow
+from bostruct.storage.writing import Transaction
 from tests.programs import start
 from tests.storage.postgresql.server import Server
 
@@ -56,11 +59,11 @@ def test_a_writer_shares_its_study(url: str) -> None:
         assert study.where == url
 
 
-def end_some(server: Server, database: str) -> None:
-    """End two connections to a database."""
+def end_some(server: Server, database: str, n: int = 2) -> None:
+    """End connections to a database."""
     server.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bostruct %' "
-        f"AND datname = '{database}' ORDER BY random() LIMIT 2"
+        f"AND datname = '{database}' ORDER BY random() LIMIT {n}"
     )
 
 
@@ -111,3 +114,23 @@ def test_writes_of_two_threads_wait_for_each_other(url: str) -> None:
         assert len(one.trials) == 60
     with bo.Study.load(url, read_only=True) as stored:
         assert stored.trials == one.trials
+
+
+def test_a_frame_whose_connection_is_lost_in_the_middle_is_added_once(
+    url: str, server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert, lost = Transaction.insert, list[int]()
+
+    def insert_and_lose(self: Transaction, row: TrialRow, state: str | None) -> None:
+        insert(self, row, state)
+        if row.number == 7 and not lost:
+            lost.append(row.number)
+            end_some(server, database, 99)
+
+    frame = pd.DataFrame({"a": range(12), "b": "x", "value": 1.0})
+    with bo.Study(SPACE, method="random", seed=0, storage=url) as one, bo.Study.load(url) as other:
+        other.add({"a": 199, "b": "z"}, 9.0)
+        monkeypatch.setattr(Transaction, "insert", insert_and_lose)
+        assert [trial.number for trial in one.add_frame(frame)] == list(range(1, 13))
+        other.sync()
+        assert (lost, other.trials) == ([7], one.trials)
