@@ -26,6 +26,7 @@ from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 CACHE_SIZE = 4_096
+FEWEST_COMPARED = 10  # parts that no choice needed: fewer are built in less time than equal ones are found
 INSTANCE_NUMBER = re.compile(r"-\d+(?=$|\.)")
 
 Key = TypeVar("Key", bound=Hashable)
@@ -72,7 +73,8 @@ def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = No
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Return the tokens of the parts and choices of a finished walk, with repetitions (t,)."""
-    parts = [*map(_part_tokens, walk.fragments(build=False)), *_unbuilt_tokens(walk)]
+    are_few = len(walk.unbuilt()) < FEWEST_COMPARED
+    parts = [*map(_part_tokens, walk.fragments(build=are_few)), *_unbuilt_tokens(walk)]
     chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
 

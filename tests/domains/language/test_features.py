@@ -70,15 +70,15 @@ def test_of_equal_parts_that_no_choice_needs_one_is_built_for_tokens():
         return siso_sequential(
             [
                 substitution_module("P", partial(pair, width), {"kind": kind}, *places, opens_choices=False)
-                for width in (1, 2, 1, True, 2)
+                for width in (1, 2, 1, True, 2) * 2
             ]
         )
 
     walk, whole = finished(network), finished(network)
     whole.fragments()
-    assert list(map(repr, built)) == ["2", "True", "1", "2", "1"]
+    assert list(map(repr, built)) == ["2", "True", "1", "2", "1"] * 2
     found = tokens(walk)
-    assert list(map(repr, built[5:])) == ["2", "True", "1"]
+    assert list(map(repr, built[10:])) == ["2", "True", "1"]
     np.testing.assert_array_equal(found, tokens(whole))
 
 
