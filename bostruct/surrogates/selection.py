@@ -278,7 +278,9 @@ class VariableSelection(Surrogate):
         part = self._learn_part(xs, values, chosen, chosen["has_rest"], rng) if chosen["serves"] else None
         posterior, learned, info = part or self.full.condition(xs, values, last["full"], rng)
         now = last | ({"selection": learned} if part else {"full": learned, "selection": chosen | {"serves": False}})
-        return posterior, self._advance(xs, values, now, posterior, rng) if now == last else now, info
+        is_late = chosen["n"] and not has_hardly_grown([len(values)], [chosen["n"]], 2.0 * self.growth)
+        advances = now == last or is_late  # batches may fit a model at each call
+        return posterior, self._advance(xs, values, now, posterior, rng) if advances else now, info
 
     def _select_at_once(
         self, xs: Batch, values: Array, full: State, chosen: State, rng: np.random.Generator

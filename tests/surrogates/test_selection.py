@@ -218,6 +218,13 @@ def test_steps_come_to_what_one_call_selects(n, margin, small, monkeypatch):
     np.testing.assert_allclose(later.predict(xs), posterior.predict(xs), rtol=1e-9)
 
 
+def test_a_late_selection_goes_on_though_each_call_fits_a_model(monkeypatch):
+    monkeypatch.setattr("bostruct.surrogates.selection.STAGED_FROM", 0)
+    steps = condition_in_steps(selection_of(SPACE), [*[60] * 6, 64, 68, 72, 76, 80, 84])
+    assert steps[5][1]["selection"]["n"] == 60
+    assert steps[-1][1]["selection"]["n"] == 68
+
+
 def test_from_300_values_on_a_call_selects_or_fits_one_model(monkeypatch):
     counts = [0, 0]
 
