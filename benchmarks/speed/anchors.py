@@ -32,11 +32,9 @@ def measure(miniature: bool) -> list[Row]:
         for search in SEARCHES[:1] if miniature else SEARCHES:
             YARDSTICK.take()
             run = Run(problem, search, 0, 12 if miniature else 101)
-            found: Any = {"missing": True}
-            for python in pythons:
-                if "missing" in found:
-                    found = take_apart("benchmarks.speed.anchors", run, python, MOST_SECONDS, None)
-            if "missing" in found:
+            tries = (take_apart("benchmarks.speed.anchors", run, one, MOST_SECONDS, None) for one in pythons)
+            found: Any = next((one for one in tries if "missing" not in one), None)
+            if found is None:
                 continue
             rows.append(plain_row(f"{problem}: {search}", _describe(found))._replace(factor=YARDSTICK.read()))
     return rows

@@ -117,7 +117,7 @@ def measure(miniature: bool) -> list[Row]:
     space = SearchSpace(figure_4)
     slope = np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0]
     rows = [
-        at_most("random specification of a chain of 400, built anew", 10.0, times.get(400, times[growth[-1]]), " ms"),
+        at_most("random specification of a new chain of 400", 10.0, times.get(400, times[growth[-1]]), " ms"),
         at_most("growth: time ~ length to the power of", 1.25, float(slope), ""),
         plain_row("chains of " + ", ".join(map(str, times)), ", ".join(f"{t:.2g}" for t in times.values()) + " ms"),
         at_most(

@@ -60,10 +60,7 @@ class BranchExploration(Exploration):
         rng: random number generator.
         """
         values = history.values
-        memory = {"told": len(values), "asked": 1}
-        least = PROGRESS * (np.median(values) - np.min(values))
-        if state is not None and np.min(values) >= recall_best(state, values) - least:
-            memory = state | {"asked": state["asked"] + 1}
+        memory = count_suggestions(values, state, PROGRESS * float(np.median(values) - np.min(values)))
         asked = memory["asked"]
         if asked % self.every:
             return ExplorationStep(None, memory)
@@ -219,9 +216,7 @@ class SecondSearch(Exploration):
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
         """Return a suggestion of the other searcher if it is due, and there are no failures and no other outputs."""
         values = history.values
-        memory = {"told": len(values), "asked": 1}
-        if state is not None and np.min(values) >= recall_best(state, values):
-            memory = state | {"asked": state["asked"] + 1}
+        memory = count_suggestions(values, state)
         n_outputs = history.objectives.shape[1] + history.violations.shape[1]
         if memory["asked"] <= WAIT or memory["asked"] % EVERY or n_outputs > 1 or len(history.failed):
             return ExplorationStep(None, memory)
@@ -244,6 +239,13 @@ def sample_quadratics(domain: Domain) -> SecondSearch | None:
         return None
     monomials = Monomials((2,) * len(variables))
     return SecondSearch(BOCS(local, RidgeRegression(monomials), SemidefiniteRelaxation(), monomials.count // 3))
+
+
+def count_suggestions(values: Array, state: State, least: float = 0.0) -> dict[str, int]:
+    """Return the memory of a rule: ``asked`` counts suggestions since a value better by `least`, and this one."""
+    if state is None or np.min(values) < recall_best(state, values) - least:
+        return {"told": len(values), "asked": 1}
+    return state | {"asked": state["asked"] + 1}
 
 
 def recall_best(memory: State, values: Array) -> float:
