@@ -79,26 +79,30 @@ class Trial:
             object.__setattr__(self, "values", (self.value,))
 
     @classmethod
-    def shown_later(cls, show: Callable[[Info], Presented], **fields: object) -> Trial:
+    def shown_later(cls, show: Callable[[Any, Info], Presented], kept: object, **fields: object) -> Trial:
         """Create a trial whose point is created on first access, because most points of a large study are never read.
 
         Parameters
         ----------
         show : callable
-            Function of the trial's info that returns the point.
+            Function of `kept` and the trial's info that returns the point; trials share it to save memory.
+        kept : object
+            The point in a smaller form.
         fields : object
             The other fields that differ from their defaults.
         """
         trial = cls.__new__(cls)  # a dict of only these fields takes half the memory of one with room for all
-        object.__setattr__(trial, "__dict__", {"info": {}, "constraints": {}, "_show": show} | fields)
+        object.__setattr__(trial, "__dict__", {"_show": show, "_kept": kept, **fields})
         trial.__post_init__()
         return trial
 
     def __getattr__(self, name: str) -> Presented:
-        """Create the point on first access."""
+        """Create the point, or the dict of no constraints, on first access."""
         fields = self.__dict__
+        if name in ("info", "constraints"):
+            return fields.setdefault(name, {})
         if name == "point" and (show := fields.get("_show")) is not None:
-            fields.setdefault("point", show(self.info))  # another thread may have created it
+            fields.setdefault("point", show(self._kept, self.info))  # another thread may have created it
             fields.pop("_show", None)  # not earlier, because `show` may be interrupted
         if name not in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -166,9 +170,8 @@ class Trial:
         rows = {"status": self.status, "value": self.value, "values": values, "reason": self.reason}
         rows |= {"point": self.point, "constraints": dict(self.constraints) or None}
         rows |= {"breaks": ", ".join(self.broken) or None, "sd": self.sd, "repeats": self.repeats or None}
-        rows |= {"attributes": dict(self.attributes) or None}
-        rows |= {"stopped at step": self.stopped_at, "ignored because": self.unread}
-        rows |= {"chosen by": self.origin, "seconds": seconds}
+        rows |= {"attributes": dict(self.attributes) or None, "stopped at step": self.stopped_at}
+        rows |= {"ignored because": self.unread, "chosen by": self.origin, "seconds": seconds}
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
 
 
@@ -177,11 +180,10 @@ def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:
     for start in range(0, len(trials), CHUNK_SIZE):
         some = trials[start : start + CHUNK_SIZE]
         shows = [trial.__dict__.get("_show") for trial in some]
-        methods = {getattr(show, "func", None) for show in shows}
-        if len(methods) == 1 and (show := methods.pop()) is not None:  # all have one form of points
-            yield from show.__self__.show_all([one.args[0] for one in shows if one], [trial.info for trial in some])
+        if len(set(shows)) == 1 and (show_all := getattr(shows[0], "show_all", None)) is not None:
+            yield from show_all([trial._kept for trial in some], [trial.info for trial in some])
         else:
-            yield from (t.point if show is None else show(t.info) for t, show in zip(some, shows, strict=True))
+            yield from (t.point if show is None else show(t._kept, t.info) for t, show in zip(some, shows, strict=True))
 
 
 def tell_stop(trial: Trial) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from itertools import count
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -318,12 +318,12 @@ class Ledger(TrialRecords):
 
     def _close_stored(self, rows: list[TrialRow]) -> None:
         """Apply the outcomes of known trials, in the order observed."""
-        for position, row in sorted(((row.told, row) for row in rows if row.told is not None), key=itemgetter(0)):
+        for row in sorted((row for row in rows if row.told is not None), key=attrgetter("told")):
             try:
                 self.goals.check_stored(row.outcome or Outcome(failed="running"))
             except (TypeError, ValueError) as error:
                 raise StorageError(f"{self._where}: trial {row.number} cannot be read: {error}") from error
-            self._close(self._records[row.number].trial, row.outcome, position)
+            self._close(self._records[row.number].trial, row.outcome, row.told)
 
     def _write_outcome(
         self, record: Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None

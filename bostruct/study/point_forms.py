@@ -47,12 +47,12 @@ class PointForm:
         """Return a point."""
         return kept if self._by_key is None else self._by_key.from_keys([kept])[0]
 
-    def show(self, kept: Kept, info: Info) -> Presented:
+    def __call__(self, kept: Kept, info: Info) -> Presented:
         """Return a point as the objective receives it, with the user's numbers."""
         return restore_numbers(self.domain.present(self.restore(kept)), info.get("given"))
 
     def show_all(self, kept: Sequence[Kept], infos: Sequence[Info]) -> list[Presented]:
-        """Return points as the objective receives them, as `show` does one by one."""
+        """Return points as the objective receives them, as a call does one by one."""
         points = self.domain.present_all(self.join(kept)) if self.is_complete else map(self.domain.present, kept)
         return [restore_numbers(one, info.get("given")) for one, info in zip(points, infos, strict=True)]
 

@@ -6,7 +6,8 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -420,22 +421,22 @@ def read_trial(
         raise
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    return show_trial(row, partial(form.show, kept), where), kept
+    return show_trial(row, form, kept, where), kept
 
 
-def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> Trial:
-    """Return a trial; raise StorageError, with its number, if it is malformed."""
+def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: object, where: str) -> Trial:
+    """Return a trial, whose point is `show(kept, info)`; raise StorageError, with its number, if it is malformed."""
     try:
         info = parse(row.info)
-        is_read = isinstance(info, dict)
-        if not is_read or [name for name, part in info.items() if not isinstance(part, _READ.get(name, object))]:
+        if not isinstance(info, dict) or not all(isinstance(info[name], _READ.get(name, object)) for name in info):
             raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     parts = {} if row.outcome is None else _show_parts(row.outcome)
-    parts |= {"number": row.number, "status": row.status, "info": info, "started": row.started}
-    fields = {name: part for name, part in parts.items() if part not in (None, ())}
-    return Trial.shown_later(show, finished=row.finished, **fields)
+    named = {intern(k): intern(part) if k == "origin" else part for k, part in info.items()}  # shared by many trials
+    parts |= {"number": row.number, "status": row.status, "info": named, "started": row.started}
+    fields = {name: part for name, part in parts.items() if part not in (None, (), {})}
+    return Trial.shown_later(show, kept, finished=row.finished, **fields)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, **changes: Any) -> Trial:

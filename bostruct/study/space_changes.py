@@ -385,7 +385,7 @@ def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial
         shown = read_point_text(row.point, _read_names(description))
     except ValueError as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
-    trial = show_trial(row, lambda info: restore_numbers(shown, info.get("given")), where)
+    trial = show_trial(row, lambda kept, info: restore_numbers(kept, info.get("given")), shown, where)
     return replace(trial, unread=why)
 
 
@@ -400,10 +400,10 @@ def _migrate_trial(
             raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
         return _read_unread(row, str(error), description, where), None
 
-    def show(info: Info) -> ParsedJson:
-        presented = domain.present(point)
+    def show(kept: Point, info: Info) -> ParsedJson:
+        presented = domain.present(kept)
         stored = read_point_text(row.point, _read_names(description))
         evaluated = restore_numbers(stored, info.get("given"))
         return restore_numbers(presented, find_moved_numbers(evaluated, presented, domain))
 
-    return show_trial(row, show, where), point
+    return show_trial(row, show, point, where), point

@@ -155,7 +155,6 @@ class TrialRecords:
             raise ValueError(f"trial: expected a running trial, but trial {number} is already {record.trial.status}")
 
     def trial(self, number: int) -> Trial:
-        """Return a trial."""
         return self._records[number].trial
 
     def check_requeueable(self, trial: Trial | int) -> int:

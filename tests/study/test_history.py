@@ -6,7 +6,6 @@ import dataclasses
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 import pytest
@@ -54,13 +53,13 @@ def test_a_double_is_known_as_one_by_whatever_version_it_was_written():
 
 
 def test_a_point_that_is_made_later_can_be_asked_for_again_where_that_was_interrupted():
-    def show(_):
+    def show(_, __):
         if not interrupts:
             return {"a": 1}
         raise interrupts.pop()
 
     interrupts = [KeyboardInterrupt()]
-    trial = Trial.shown_later(show, number=0, status="running")
+    trial = Trial.shown_later(show, None, number=0, status="running")
     with pytest.raises(KeyboardInterrupt):
         _ = trial.point
     assert trial.point == pickle.loads(pickle.dumps(trial)).point == {"a": 1}
@@ -72,7 +71,7 @@ def test_a_point_that_is_made_later_can_be_asked_for_again_where_that_was_interr
 def test_points_of_trials_are_made_at_once_and_not_kept():
     space = bo.Space({"a": bo.Real(0.0, 1.0), "b": ["x", "y"]})
     form, xs = PointForm(space), space.sample(3, np.random.default_rng(0))
-    later = [Trial.shown_later(partial(form.show, form.keep(x)), number=0, status="running") for x in xs]
+    later = [Trial.shown_later(form, form.keep(x), number=0, status="running") for x in xs]
     later[1].info["given"] = {"a": 0.25}
     expected = [space.present(x) for x in xs]
     expected[1]["a"] = 0.25  # as the user gave it
@@ -84,11 +83,11 @@ def test_points_of_trials_are_made_at_once_and_not_kept():
 def test_threads_that_ask_for_a_point_at_once_are_given_the_same():
     both = threading.Barrier(2, timeout=60)
 
-    def show(_):
+    def show(_, __):
         both.wait()
         return {"a": 1}
 
-    trial = Trial.shown_later(show, number=0, status="running")
+    trial = Trial.shown_later(show, None, number=0, status="running")
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda one: one.point, [trial, trial])
     assert first is second is trial.point

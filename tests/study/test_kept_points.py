@@ -31,5 +31,5 @@ def test_a_space_keeps_keys_and_shows_the_numbers_that_were_given() -> None:
     kept = form.keep(SPACE.parse({"a": 3, "b": False, "r": 0.5}))
     assert form.is_complete
     assert isinstance(kept, bytes)
-    assert form.show(kept, {"given": {"r": 0.5000000000001}}) == {"a": 3, "b": False, "r": 0.5000000000001}
+    assert form(kept, {"given": {"r": 0.5000000000001}}) == {"a": 3, "b": False, "r": 0.5000000000001}
     assert not PointForm(bo.mlp_domain()).is_complete

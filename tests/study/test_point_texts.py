@@ -84,15 +84,15 @@ def test_the_fast_way_reads_what_the_slow_way_reads(data: dict) -> None:
 def test_a_point_that_is_made_later_is_like_any_other() -> None:
     made = []
 
-    def show(info: Info) -> dict:
-        made.append(1)
+    def show(kept: str, info: Info) -> dict:
+        made.append(kept)
         return info["given"]
 
-    trial = bo.Trial.shown_later(show, number=3, status="completed", value=2.0, info={"given": {"a": 1}})
+    trial = bo.Trial.shown_later(show, "kept", number=3, status="completed", value=2.0, info={"given": {"a": 1}})
     assert (trial.number, trial.values, made) == (3, (2.0,), [])
     copied = pickle.loads(pickle.dumps(trial))
     assert copied == trial == bo.Trial(3, {"a": 1}, "completed", 2.0, info={"given": {"a": 1}})
     assert trial.point is trial.point
-    assert made == [1]
+    assert made == ["kept"]
     with pytest.raises(AttributeError, match="'Trial' object has no attribute 'pont'"):
         _ = trial.pont  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -66,6 +67,7 @@ def _frame(picture: Picture, run: Run) -> Html | None:
 def _draw_svg(picture: Picture, run: Run) -> str:
     """Return a plot as base64 SVG, deterministic for a run."""
     mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
+    gc.collect()  # the last figure is in reference cycles, which many trials keep from being collected
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about glyphs that the font lacks, but browsers have
         figure = figures.Figure(figsize=picture.size(run), layout="constrained")
