@@ -31,7 +31,7 @@ from bostruct.methods.defaults import (
     success_model,
     with_schedules,
 )
-from bostruct.methods.exploration import escape_plateaus, explore_branches, sample_quadratics, select_operators
+from bostruct.methods.exploration import escape_plateaus, explore_branches, sample_regression, select_operators
 from bostruct.methods.nasbot import nasbot
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, random_design
@@ -194,7 +194,7 @@ def for_space(domain: Domain) -> BayesianSearch:
         exploration=explore_branches(domain)
         or select_operators(domain)
         or escape_plateaus(domain)
-        or sample_quadratics(domain),
+        or sample_regression(domain),
         note=_note_many(space_kernel(domain)),
     )
 

@@ -24,7 +24,7 @@ CANDIDATES = 256  # random points, from which the branches are found
 PROGRESS = 0.01  # share of the distance from the median value to the best: a smaller gain is ignored
 Counts = list[list[float]]
 WAIT, EVERY = 10, 3  # suggestions without a better value before a second search; of these, the last one is its own
-FEWEST_BITS, MOST_BITS = 20, 60  # variables of a quadratic regression: fewer were not measured, more take longer
+FEWEST_BITS, MOST_PAIRED, MOST_BITS = 20, 60, 1_000  # variables of a regression, and those of which it has pairs
 MUTATION_TRIES = 20  # mutations, of which the first unseen point is suggested
 PRIOR = ((2.0, 1.0), (1.0, 2.0))  # gains and failures of the model, and of mutations, before the first suggestion
 START: Counts = [[0.0, 0.0], [0.0, 0.0]]  # gains and failures of the model, and of mutations
@@ -223,21 +223,21 @@ class SecondSearch(Exploration):
         found = self.searcher.suggest(history, None, rng)
         if found.info["origin"] != "model":
             return ExplorationStep(None, memory)
-        why = f"no better value in {memory['asked'] - 1} suggestions; a sample of a quadratic model"
+        why = f"no better value in {memory['asked'] - 1} suggestions; a sample of a regression"
         return ExplorationStep(found.point, memory, why, "model")
 
 
-def sample_quadratics(domain: Domain) -> SecondSearch | None:
-    """Return a rule that minimizes posterior samples of a quadratic regression; None if not all variables are bits.
+def sample_regression(domain: Domain) -> SecondSearch | None:
+    """Return a rule that minimizes posterior samples of a ridge regression; None if not all variables are bits.
 
-    The rule is for 20 to 60 variables without conditions. It needs a third as many values as there are bits and pairs,
-    because a regression on fewer values learns little.
+    The rule is for 20 to 1,000 variables without conditions. The regression has pairs of up to 60 variables, and single
+    bits of more. It needs a third as many values as coefficients, because it learns little from fewer.
     """
     variables, local = domain.variables.values(), domain.traits.local
     are_bits = all(one.choices is not None and len(one.choices) == 2 and not one.when for one in variables)
     if local is None or not are_bits or not FEWEST_BITS <= len(variables) <= MOST_BITS:
         return None
-    monomials = Monomials((2,) * len(variables))
+    monomials = Monomials((2,) * len(variables), 2 if len(variables) <= MOST_PAIRED else 1)
     return SecondSearch(BOCS(local, RidgeRegression(monomials), SemidefiniteRelaxation(), monomials.count // 3))
 
 

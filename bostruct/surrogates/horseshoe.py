@@ -96,7 +96,7 @@ class HorseshoeRegression(Regression):
 
 @dataclass(frozen=True)
 class RidgeRegression(Regression):
-    """Bayesian linear regression: a sum of monomials, of order two or more, with normal coefficients and normal noise.
+    """Bayesian linear regression: a sum of monomials, with normal coefficients and normal noise.
 
     Monomials of one indicator have one prior variance, and all others another. Their ratio and the noise are the values
     of a grid with the largest evidence.
@@ -117,8 +117,8 @@ class RidgeRegression(Regression):
         kept = np.linspace(0, len(values) - 1, min(len(values), MOST_VALUES)).round().astype(np.int64)
         design, scales = standardize_columns(self.monomials(np.asarray(xs)[kept]))
         target = standardize(values[kept]).values
-        is_single = self.monomials.members[:, 1] == self.monomials.n_columns
-        first, second = (part @ part.T / part.shape[1] for part in (design[:, is_single], design[:, ~is_single]))
+        is_single = np.sum(self.monomials.members < self.monomials.n_columns, axis=1) == 1
+        first, second = (one @ one.T / max(one.shape[1], 1) for one in (design[:, is_single], design[:, ~is_single]))
         fits = list[tuple[float, float, float, float]]()
         for share in SINGLE_SHARES:
             eigenvalues, vectors = np.linalg.eigh(share * first + (1.0 - share) * second)
@@ -129,7 +129,7 @@ class RidgeRegression(Regression):
                 log_evidence = -0.5 * (len(target) * math.log(amplitude) + float(np.log(spread).sum()))
                 fits.append((log_evidence, share, ratio, amplitude))
         _, share, ratio, amplitude = max(fits)
-        sizes = np.where(is_single, share / is_single.sum(), (1.0 - share) / np.sum(~is_single))
+        sizes = np.where(is_single, share / is_single.sum(), (1.0 - share) / max(np.sum(~is_single), 1))
         coefficients = NormalEquations(design, target).sample(sizes / ratio, ratio * amplitude, rng)
         return Polynomial(self.monomials, coefficients / scales), state, {"noise": math.sqrt(ratio * amplitude)}
 

@@ -1,4 +1,4 @@
-"""Samples of a quadratic regression while `auto` stands still: where they are used, when, and what they minimize."""
+"""Samples of a regression while `auto` stands still: where they are used, when, and what they minimize."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 import bostruct as bo
 from bostruct.contracts import Domain, Searcher, Suggestion
 from bostruct.methods import auto
-from bostruct.methods.exploration import SecondSearch, sample_quadratics
+from bostruct.methods.exploration import SecondSearch, sample_regression
 from bostruct.study.history import History
 
 BITS = bo.Space({f"b{i}": bool for i in range(20)})
-RULE: Any = sample_quadratics(BITS)
+RULE: Any = sample_regression(BITS)
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ def test_spaces_of_bits_have_it_and_no_other_space():
     assert auto(BITS).exploration == RULE
     assert RULE.searcher.regression.monomials.count == 20 + 190
     two = bo.Space({f"c{i}": ["x", "y"] for i in range(20)})
-    assert sample_quadratics(two) is not None
+    assert sample_regression(two) is not None
     others = (["x", "y", "z"], bo.Real(0.0, 1.0), bo.Permutation(["x", "y"]), bo.Categorical([0, 1], when={"b0": True}))
     for other in others:
-        assert sample_quadratics(bo.Space({**BITS.variables, "c": other})) is None
-    assert sample_quadratics(bo.Space({f"b{i}": bool for i in range(19)})) is None
-    assert sample_quadratics(bo.Space({f"b{i}": bool for i in range(61)})) is None
+        assert sample_regression(bo.Space({**BITS.variables, "c": other})) is None
+    assert sample_regression(bo.Space({f"b{i}": bool for i in range(19)})) is None
+    assert sample_regression(bo.Space({f"b{i}": bool for i in range(1_001)})) is None
 
 
 def test_every_third_suggestion_is_another_searchers_once_ten_brought_nothing_better():
@@ -87,10 +87,21 @@ def test_the_suggested_point_minimizes_what_a_quadratic_model_knows():
     history = History.of(BITS, xs, [value(x) for x in xs])
     step = RULE(BITS, history, {"told": 250, "asked": 11}, np.random.default_rng(0))
     assert step.origin == "model"
-    assert "quadratic" in step.why
+    assert "regression" in step.why
     lowest = tables.min(axis=(1, 2)).sum()
     assert value(step.point) - lowest < 0.2 * (np.min(history.values) - lowest)
     assert value(step.point) < np.min(history.values)
+
+
+def test_of_more_than_sixty_bits_it_samples_single_effects():
+    space = bo.Space({f"b{i}": bool for i in range(61)})
+    rule: Any = sample_regression(space)
+    assert rule.searcher.regression.monomials.count == 61
+    rng = np.random.default_rng(4)
+    xs, effects = space.sample(300, rng), rng.standard_normal(61)
+    history = History.of(space, xs, xs @ effects + 0.1 * rng.standard_normal(300))
+    step = rule(space, history, {"told": 300, "asked": 11}, np.random.default_rng(0))
+    assert step.point @ effects < 0.98 * np.minimum(effects, 0.0).sum()
 
 
 def test_a_run_that_stands_still_records_it():
@@ -98,4 +109,4 @@ def test_a_run_that_stands_still_records_it():
     for value in np.sort(values):
         study.tell(study.ask(), float(value))
     why = [trial.info["why"] for trial in study.result.trials if "why" in trial.info]
-    assert any("sample of a quadratic model" in one for one in why)
+    assert any("sample of a regression" in one for one in why)
