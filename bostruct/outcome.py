@@ -22,7 +22,6 @@ LONGEST_KEY = 200  # maximum characters of the name of an attribute
 MOST_REFUSED = 10  # maximum number of attributes of a trial that a warning names
 WORKER_NUMBER = "BOSTRUCT_WORKER"  # environment variable of a worker process: its number in the run, from 0
 MEAN_ROUNDING = 1e-9  # tolerance of a mean, relative to the largest repeat
-_NOTHING: dict[str, float] = {}  # shared by outcomes of a value; never changed
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,8 @@ class Outcome:
             value = _read_numbers("values", (value,))[0]
         made, put = cls.__new__(cls), object.__setattr__
         put(made, "values", (value + 0.0,))
-        put(made, "constraints", _NOTHING)
-        put(made, "attributes", _NOTHING)  # other fields have the defaults of the class
+        put(made, "constraints", {})
+        put(made, "attributes", {})  # other fields have the defaults of the class
         return made
 
     @property

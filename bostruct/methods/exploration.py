@@ -230,12 +230,12 @@ class SecondSearch(Exploration):
 def sample_regression(domain: Domain) -> SecondSearch | None:
     """Return a rule that minimizes posterior samples of a ridge regression; None if not all variables are bits.
 
-    The rule is for 20 to 1,000 variables without conditions. The regression has pairs of up to 60 variables, and single
-    bits of more. It needs a third as many values as coefficients, because it learns little from fewer.
+    The rule is for 20 to 1,000 variables without conditions and constraints. The regression has bits and pairs if
+    there are at most 60, else bits. It needs a third as many values as coefficients: it learns little from fewer.
     """
     variables, local = domain.variables.values(), domain.traits.local
     are_bits = all(one.choices is not None and len(one.choices) == 2 and not one.when for one in variables)
-    if local is None or not are_bits or not FEWEST_BITS <= len(variables) <= MOST_BITS:
+    if local is None or not are_bits or domain.constraints or not FEWEST_BITS <= len(variables) <= MOST_BITS:
         return None
     monomials = Monomials((2,) * len(variables), 2 if len(variables) <= MOST_PAIRED else 1)
     return SecondSearch(BOCS(local, RidgeRegression(monomials), SemidefiniteRelaxation(), monomials.count // 3))

@@ -91,13 +91,14 @@ class Trial:
         fields : object
             The other fields that differ from their defaults.
         """
-        trial = cls.__new__(cls)  # a dict of only these fields takes half the memory of one with room for all
-        object.__setattr__(trial, "__dict__", {"_show": show, "_kept": kept, **fields})
+        trial = cls.__new__(cls)
+        for name, part in ({"_show": show, "_kept": kept} | fields).items():  # one by one, these take the least memory
+            object.__setattr__(trial, name, part)
         trial.__post_init__()
         return trial
 
     def __getattr__(self, name: str) -> Presented:
-        """Create the point, or the dict of no constraints, on first access."""
+        """Create the point, or an empty `info` or `constraints`, on first access."""
         fields = self.__dict__
         if name in ("info", "constraints"):
             return fields.setdefault(name, {})
@@ -109,8 +110,7 @@ class Trial:
         return fields[name]
 
     def __getstate__(self) -> dict[str, object]:
-        self.__dict__.setdefault("point", self.point)
-        return self.__dict__
+        return {"point": self.point} | {name: part for name, part in self.__dict__.copy().items() if name[0] != "_"}
 
     @property
     def is_feasible(self) -> bool:
@@ -179,7 +179,7 @@ def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:
     """Yield the points of trials without caching them, since many points need much memory."""
     for start in range(0, len(trials), CHUNK_SIZE):
         some = trials[start : start + CHUNK_SIZE]
-        shows = [trial.__dict__.get("_show") for trial in some]
+        shows = [getattr(trial, "_show", None) for trial in some]
         if len(set(shows)) == 1 and (show_all := getattr(shows[0], "show_all", None)) is not None:
             yield from show_all([trial._kept for trial in some], [trial.info for trial in some])
         else:

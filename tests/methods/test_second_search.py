@@ -49,6 +49,7 @@ def test_spaces_of_bits_have_it_and_no_other_space():
     others = (["x", "y", "z"], bo.Real(0.0, 1.0), bo.Permutation(["x", "y"]), bo.Categorical([0, 1], when={"b0": True}))
     for other in others:
         assert sample_regression(bo.Space({**BITS.variables, "c": other})) is None
+    assert sample_regression(bo.Space(BITS.variables, constraints=[lambda x: x["b0"] or x["b1"]])) is None
     assert sample_regression(bo.Space({f"b{i}": bool for i in range(19)})) is None
     assert sample_regression(bo.Space({f"b{i}": bool for i in range(1_001)})) is None
 

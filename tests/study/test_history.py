@@ -80,6 +80,16 @@ def test_points_of_trials_are_made_at_once_and_not_kept():
     assert not any("point" in trial.__dict__ for trial in later)
 
 
+def test_a_pickled_trial_has_its_shown_point_alone():
+    trial = Trial.shown_later(lambda kept, info: kept() + len(info), lambda: 7, number=0, status="running")
+    copied = pickle.loads(pickle.dumps(trial))
+    assert copied.point == 7
+    assert copied == trial
+    assert (copied.info, copied.constraints) == ({}, {})
+    copied.info["a"] = 1
+    assert trial.info == {}
+
+
 def test_threads_that_ask_for_a_point_at_once_are_given_the_same():
     both = threading.Barrier(2, timeout=60)
 
