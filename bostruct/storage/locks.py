@@ -119,9 +119,10 @@ class FileWriterLock(WriterLock):
         return next(self._find_others(), None)
 
     def leave(self) -> None:
-        """Release all locks, and remove the files of killed writers."""
+        """Release all locks, and remove the files of killed writers, and of an interrupted wait for the ask lock."""
         for path in list(self._held):
             self._give_back(Path(path))
+        find_holder(self._ask_lock_file)
         for _ in self._find_others():
             pass
 

@@ -110,8 +110,9 @@ def check_one_thread_decides_once(file: str) -> None:
 @pytest.mark.parametrize("owner", ["../../etc/passwd", "", "12-zz", "1" * 11 + "-" + "a" * 12, "1-" + "a" * 12 + "\n"])
 def test_what_a_file_names_as_an_owner_is_no_path(file: Path, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seat = FileWriterLock(file, 1, "study")
-    monkeypatch.setattr(locks, "find_holder", lambda path: pytest.fail(f"{path} was opened"))
-    assert seat.is_gone(owner)
+    with monkeypatch.context() as patch:
+        patch.setattr(locks, "find_holder", lambda path: pytest.fail(f"{path} was opened"))
+        assert seat.is_gone(owner)
     seat.leave()
 
 
@@ -130,12 +131,21 @@ def test_on_a_network_file_system_there_is_one_writer(file: Path, monkeypatch: p
 
 def test_who_leaves_removes_what_the_killed_left(file: Path) -> None:
     seat = FileWriterLock(file, 1, "study")
-    left = file.with_name(f"{file.name}.1.12-0123456789ab.writer")
-    left.touch()
+    for left in ("1.12-0123456789ab.writer", "1.lock"):  # a wait for the ask lock that a signal ended leaves its file
+        file.with_name(f"{file.name}.{left}").touch()
     other = file.with_name(f"{file.name}.2.12-0123456789ab.writer")
     other.touch()
     seat.leave()
     assert os.listdir(file.parent) == [other.name]
+
+
+def test_who_leaves_keeps_the_ask_lock_of_another_writer(file: Path) -> None:
+    seat, other = FileWriterLock(file, 1, "study"), FileWriterLock(file, 1, "study")
+    with other.ask_lock():
+        seat.leave()
+        assert file.with_name(f"{file.name}.1.lock").exists()
+    other.leave()
+    assert os.listdir(file.parent) == []
 
 
 def test_who_looks_for_a_writer_is_not_taken_for_it(file: Path) -> None:
