@@ -32,7 +32,7 @@ from benchmarks.peers.before import BEFORE, check_before, use_before
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches, make_task
 from benchmarks.peers.names import split_names
 from benchmarks.peers.options import check_writable, integer_from
-from benchmarks.peers.publish import PAGE, check_page, make_page, publish
+from benchmarks.peers.publish import check_page, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import Run, take_apart
 from benchmarks.peers.tables import SKIPPED
@@ -79,7 +79,7 @@ def main(
         print(f"interrupted: {given.out} has the runs so far, and the same command resumes", file=sys.stderr)
         return 130
     try:
-        print(publish(given.out, given.page) if given.page is not None else make_page(given.out, PAGE)[0])
+        print(publish(given.out, given.page) if given.page is not None else make_page(given.out, None)[0])
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

