@@ -22,8 +22,6 @@ revision. DIR has the tables of the tabular problems, see docs/evidence/peers.md
 from __future__ import annotations
 
 import argparse
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +29,7 @@ from pathlib import Path
 from benchmarks.peers.before import BEFORE, check_before, use_before
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches, make_task
 from benchmarks.peers.names import split_names
-from benchmarks.peers.options import check_writable, integer_from
+from benchmarks.peers.options import check_writable, integer_from, runs_python
 from benchmarks.peers.publish import check_page, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import Run, take_apart
@@ -52,7 +50,6 @@ QUICK_SEEDS, QUICK_TRIALS = 5, 50
 NOT_COMPARED = "none of these searches is compared on these problems; see docs/evidence/peers.md"
 NO_TABLES = "all of these problems are tables, so nothing is left to run: pass their folder as --data DIR"
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
-LONGEST_START = 60.0  # seconds that an interpreter may take to start
 
 
 def main(
@@ -123,7 +120,7 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
     check_before(parser, given.before)
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: expected a folder with tables, see docs/evidence/peers.md; got {given.data}")
-    if not _runs_python(given.python):
+    if not runs_python(given.python):
         parser.error(
             f"--python: expected an interpreter that has numpy and scipy, such as {sys.executable}; got {given.python}"
         )
@@ -134,19 +131,6 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
         given.done = read_file(given.out)[1]
     except ValueError as error:
         parser.error(f"--out: {error}")
-
-
-def _runs_python(command: str) -> bool:
-    """Return whether a command runs Python with the packages that every run needs."""
-    if shutil.which(command) is None:
-        return False
-    try:
-        ended = subprocess.run(
-            [command, "-c", "import numpy, scipy; print(6 * 7)"], capture_output=True, text=True, timeout=LONGEST_START
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return (ended.returncode, ended.stdout.strip()) == (0, "42")
 
 
 def _list_runs(given: argparse.Namespace) -> list[Run]:

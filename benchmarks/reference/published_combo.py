@@ -15,6 +15,7 @@ import os
 import sys
 import time
 import types
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,11 @@ class Spent(NamedTuple):
 
 
 def is_at_hand() -> bool:
-    return bool(os.environ.get(PLACE))
+    """Return whether the clone is named; end the command if it is not there."""
+    place = os.environ.get(PLACE)
+    if place and not Path(place, "COMBO", "graphGP").is_dir():
+        raise SystemExit(f"{PLACE}: expected a clone of github.com/QUVA-Lab/COMBO, with the folder COMBO; got {place}")
+    return bool(place)
 
 
 def suggest(xs: IntArray, values: Array, start: Hyperparameters, seed: int) -> Spent:

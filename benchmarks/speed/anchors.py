@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.options import runs_python
 from benchmarks.peers.run import N_INITIAL, Run, evaluate, take_apart
 from benchmarks.speed.report import YARDSTICK, Row, main, plain_row
 
@@ -28,6 +29,8 @@ MOST_SECONDS = 120.0  # of CPU for a run
 
 def measure(miniature: bool) -> list[Row]:
     pythons, rows = os.environ.get("PEERS", sys.executable).split(os.pathsep), []
+    if wrong := [one for one in pythons if not runs_python(one)]:
+        raise SystemExit(f"PEERS: expected interpreters that have numpy and scipy; got {', '.join(wrong)}")
     for problem in PROBLEMS[:1] if miniature else PROBLEMS:
         for search in SEARCHES[:1] if miniature else SEARCHES:
             YARDSTICK.take()

@@ -130,11 +130,11 @@ def category_data(n: int) -> tuple[bo.Space, IntArray, Array]:
 
 
 def measure(miniature: bool) -> list[Row]:
-    problem, rows = contamination(case=CASE), []
+    with_published, problem, rows = published_combo.is_at_hand(), contamination(case=CASE), []
     burn_in = 1 if miniature else BURN_IN
     for n, required in {30: 0.0}.items() if miniature else COMPARED.items():
         task = prepare(problem.space, *search_data(problem, n, seed=17), burn_in)
-        if published_combo.is_at_hand():
+        if with_published:
             rows += compare(task, n, required)
         else:
             rows.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 import bostruct as bo
 from benchmarks.reference import plain_sampler as plain
+from benchmarks.speed import anchors
+from benchmarks.speed import combo as combo_speed
 from benchmarks.speed.__main__ import PAGE, SCRIPTS, with_table
 from benchmarks.speed.anchors import _describe as describe_peer
 from benchmarks.speed.datasets import search_data
@@ -142,3 +145,16 @@ def test_a_peer_is_described_by_the_suggestions_before_50_and_100_evaluations() 
     assert describe_peer(seconds) == "44.5 s, 94.5 s"
     assert describe_peer(seconds[:60]) == "44.5 s, 54.5 s before 60, where the run ended"
     assert describe_peer(seconds[:14]) == "11.5 s before 14, where the run ended"
+
+
+@pytest.mark.parametrize(
+    ("command", "variable", "value", "said"),
+    [
+        (anchors, "PEERS", f"{sys.executable}{os.pathsep}/nofile", "PEERS: expected interpreters .*; got /nofile"),
+        (combo_speed, "COMBO_CODE", "/nofile", "COMBO_CODE: expected a clone .*; got /nofile"),
+    ],
+)
+def test_a_wrong_place_of_others_is_refused_in_words(command, variable, value, said, monkeypatch) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SystemExit, match=said):
+        command.measure(True)
