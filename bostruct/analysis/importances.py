@@ -86,7 +86,7 @@ def importance(
     -------
     Importances
         `main` maps each variable to its `share` in [0, 1] and `spread`, the standard deviation over trees. `left_out`
-        names what was left out, and `selected` the variables of the last model of `auto` if it used only some.
+        names what was left out, and `selected` the variables that the last model of `auto` selected, if any.
 
     Raises
     ------
@@ -104,19 +104,24 @@ def importance(
         found = importances_of_draws(forest, data.features, data.draws, pairs)
     which = None if data.result.goals.n_objectives == 1 else objective
     name = pictures.describe_study(data.result)
-    models = (one for one in reversed(data.result.trials) if one.origin == "model")
-    selected = next((tuple(one.info.get("variables", ())) for one in models), ())
+    selected = find_selected(data.result)
     learned, n = len(data.values), len(data.result.list_completed())
     note = f"the forest learned from {learned:,} of {n:,} trials, evenly by rank" if learned < n else ""
     note = f"all {learned:,} values are equal, so no variable has an effect" if np.ptp(data.values) == 0.0 else note
     return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, name, selected, note)
 
 
+def find_selected(result: Result) -> tuple[str, ...]:
+    """Return the variables that the last model of `auto` selected; empty if it selected none."""
+    models = (one.info for one in reversed(result.trials) if "fit" in one.info)
+    return tuple(next(models, {}).get("variables", ()))
+
+
 def plot_importance(found: Importances | Study | Result, ax: Axes | None = None, most: int = 20) -> Axes:
     """Plot the largest shares that `bostruct.importance` found, with their spread.
 
     A bar is hatched if its spread is as large as its share. The title names the study, and the objective if there are
-    several, and says if a search chose the trials.
+    several, and says if a search chose a fifth of the trials or more.
 
     Parameters
     ----------

@@ -166,7 +166,9 @@ def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
 
 
 def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, as_json: bool) -> None:
+    from bostruct.analysis.importances import find_selected
     from bostruct.analysis.plots import save_figure
+    from bostruct.surrogates.fanova import list_variables
 
     result = study.result
     facts = _study_facts(study, result) | dict.fromkeys(BEST_FACTS) | describe_findings(result)
@@ -177,6 +179,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
     facts["origins"] = dict(Counter(trial.origin for trial in result.trials))
     facts["seconds_suggesting"], facts["seconds_evaluating"] = result.timing
     facts["suggest_seconds"] = study.goals.suggest_seconds
+    facts["selected"] = find_selected(result)
     facts["hasty"] = sum(trial.info.get("haste", 0) > 0 for trial in result.trials)
     if csv is not None:
         result.to_csv(csv, overwrite=overwrite)
@@ -198,6 +201,8 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
     ]
     if (limit := facts["suggest_seconds"]) is not None:
         rows.append(("time limit", f"{limit:g} s per suggestion; {facts['hasty']} were made cheaper to meet it"))
+    if facts["selected"]:
+        rows.append(("selected", list_variables(facts["selected"])))
     if result.order:
         rows += list_findings(facts, result, with_points=True)
     rows += [*([incumbent_row(result)] if incumbents else []), *_past_of(facts)]

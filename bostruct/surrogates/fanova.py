@@ -24,12 +24,13 @@ import numpy.typing as npt
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Choice, IntArray
-from bostruct.display import html_table
+from bostruct.display import html_table, pluralize
 
 Forest: TypeAlias = Sequence[Any]  # trees of scikit-learn, or of the class `RegressionTree`
 TREES = 64
 MOST_CUTS = 4_000  # of all columns, in `grow_binned_forest`
 TIES = 1e-9  # cuts whose gains differ by a smaller share are equally good
+LEAST_SEARCHED = 0.2  # minimum share of trials that a search chose for a warning
 LEAST_NOTED_SHARE = 0.02  # minimum share for a warning or a remark
 MOST_LISTED = 25  # rows of the text that `print` shows
 MOST_NAMED = 4  # variables in a warning
@@ -72,7 +73,7 @@ class Importances(NamedTuple):
 
     searched: share of the trials that a search chose, in [0, 1], whose points are not a random sample.
     objective: position of the explained objective, from 0; None if it is the only one.
-    selected: variables that the method's last model learned from; empty if it learned from all.
+    selected: variables that the method's last model selected; empty if it selected none.
     learned: a sentence on the trials that the forest learned from, if not from all, or if all values are equal.
     """
 
@@ -87,18 +88,13 @@ class Importances(NamedTuple):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The variables of the last model, if it uses a subset, the rest of the variance, and the warnings."""
+        """The variables that the last model selected, if any, the rest of the variance, and the warnings."""
         rest = 1.0 - sum(effect.share for effect in self._named().values())
         hint = "" if self.pairs else "; pairs=True lists pairs"
         missed = f"the other {rest:.0%} of the random forest's variance is mainly due to interactions{hint}"
         is_noted = LEAST_NOTED_SHARE <= rest < 1.0  # 1 if the forest predicts a constant
         others = (*filter(None, (self.learned, missed if is_noted else "")), *self.warnings)
-        if not self.selected:
-            return others
-        named, more = ", ".join(self.selected[:MOST_LISTED]), len(self.selected) - MOST_LISTED
-        names = named + (f" and {more} more" if more > 0 else "")
-        uses = f"the model of the last suggestion uses only {len(self.selected)} variables: {names}"
-        return (uses, *others)
+        return (f"the last model selected {list_variables(self.selected)}", *others) if self.selected else others
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -114,9 +110,9 @@ class Importances(NamedTuple):
 
     @property
     def sample_warning(self) -> str:
-        """A warning that a search chose some trials; empty if no search did."""
+        """A warning that a search chose a fifth of the trials or more; otherwise empty."""
         chosen = f"a search chose {self.searched:.0%} of the trials"
-        return f"{chosen}: shares describe where it looked, not the whole space" if self.searched > 0.0 else ""
+        return f"{chosen}: shares describe where it looked, not the whole space" if self.searched >= LEAST_SEARCHED else ""
 
     def __repr__(self) -> str:
         width = max(map(len, ["variable", *self._named()]))
@@ -142,6 +138,12 @@ class Importances(NamedTuple):
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(name, f"{effect.share:.3f}", f"{effect.spread:.3f}") for name, effect in self._named().items()]
+
+
+def list_variables(names: Sequence[str]) -> str:
+    """Return the number of some variables, and the first names."""
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return f"{pluralize(len(names), 'variable')}: {', '.join(names[:MOST_LISTED])}{more}"
 
 
 class Leaves(NamedTuple):

@@ -308,3 +308,9 @@ def test_parts_of_mixtures_have_shares_and_effects():
     axes = bo.plot_effects(found, ("m.a", "m.b"))
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "25", "50", "75", "100"]
     assert np.isnan(np.ma.filled(axes.images[0].get_array(), np.nan)[-1, -1])  # no point has both shares
+
+
+def test_a_few_trials_of_a_search_are_no_reason_for_a_warning():
+    found = importance(study_of(SPACE, first, 20))
+    assert found._replace(searched=0.19).sample_warning == ""
+    assert "a search chose 20% of the trials" in found._replace(searched=0.2).sample_warning

@@ -13,6 +13,7 @@ import bostruct as bo
 from bostruct.methods import auto, model_based_hyperband
 from bostruct.surrogates.map_gp import NoiseSelection
 from bostruct.surrogates.selection import VariableSelection
+from tests.cli.invoke import call
 
 BITS = {f"b{i}": bool for i in range(30)}
 MATTER = {"b3", "b11", "b17", "b20"}
@@ -149,10 +150,20 @@ def test_a_batch_has_random_values_too():
 
 
 def test_importances_and_the_report_name_the_selected_variables(tmp_path):
-    result = run(BITS)
+    result = run(BITS, storage=str(tmp_path / "runs.db"))
     bo.write_report(result, tmp_path / "run.html")
-    assert "uses only 4 variables" in (tmp_path / "run.html").read_text()
+    assert "selected 4 variables" in (tmp_path / "run.html").read_text()
     found = bo.importance(result)
     assert set(found.selected) == MATTER
-    assert f"the model of the last suggestion uses only 4 variables: {', '.join(found.selected)}" in repr(found)
+    named = f"4 variables: {', '.join(found.selected)}"
+    assert f"the last model selected {named}" in repr(found)
+    assert f"selected     {named}\n" in call("show", tmp_path / "runs.db").stdout
     assert bo.importance(run(BITS, n_trials=12, method="random")).selected == ()
+
+
+def test_the_selected_variables_are_named_after_a_suggestion_of_the_regression():
+    result = run(BITS)
+    regression = {"why": "no better value in 10 suggestions; a sample of a regression"}
+    last = replace(result.trials[-1], info={"origin": "model", **regression})
+    later = replace(result, trials=(*result.trials[:-1], last))
+    assert set(bo.importance(later).selected) == MATTER

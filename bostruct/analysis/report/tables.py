@@ -145,11 +145,15 @@ def tabulate_reasons(run: Run) -> Html:
     return write_table(f"Reasons for no value{cut}", ["reason, its first line", "trials"], rows, numeric=(1,))
 
 
-def clean_names(found: Importances) -> Importances:
-    """Return importances with names that fit next to bars; a position distinguishes equal names."""
-    names = [cut_end(printable(name), LONGEST_EFFECT) for name in found.main]
+def clean_names(found: Importances, first: Sequence[str] = ()) -> Importances:
+    """Return importances with names that fit next to bars; a position distinguishes equal names.
+
+    first: variables that come first.
+    """
+    main = dict(sorted(found.main.items(), key=lambda item: item[0] not in first))
+    names = [cut_end(printable(name), LONGEST_EFFECT) for name in main]
     distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
-    return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)))
+    return found._replace(main=dict(zip(distinct, main.values(), strict=True)))
 
 
 def tabulate_effects(found: Importances, caption: str) -> Html:

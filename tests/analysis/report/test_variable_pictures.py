@@ -16,7 +16,7 @@ from bostruct.analysis.report.pictures import (
     describe_parallel_coordinates,
     describe_slices,
 )
-from bostruct.analysis.report.tables import tabulate_effects
+from bostruct.analysis.report.tables import clean_names, tabulate_effects
 from bostruct.surrogates.fanova import Effect, Importances
 
 
@@ -73,3 +73,9 @@ def test_rows_are_of_the_first_objectives():
     many = run({"a": bool, "b": bool}, lambda p: (float(p["a"]), 2.0, 3.0, 4.0), 2, directions=["minimize"] * 4)
     assert count_rows(many) == MOST_ROWS
     assert "A row for each of the first 3 objectives." in describe_slices(many)
+
+
+def test_selected_variables_come_first_in_the_table():
+    found = Importances({"a": Effect(0.6, 0.1), "b": Effect(0.3, 0.1), "c": Effect(0.1, 0.0)}, {}, selected=("c",))
+    assert list(clean_names(found, found.selected).main) == ["c", "a", "b"]
+    assert list(clean_names(found).main) == ["a", "b", "c"]
