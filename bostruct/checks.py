@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
-import logging
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -311,15 +309,3 @@ def load_by_name(name: str) -> Any:
     """
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
-
-
-def announce_compilation(function: Any, seconds: str) -> None:
-    """Log that a function compiled by Numba is not cached yet; on a terminal as a warning, so that it is seen.
-
-    function: result of `numba.njit(cache=True)`; the functions of its file are compiled together.
-    seconds: the duration, in words.
-    """
-    home = Path(function.stats.cache_path)
-    if not any(home.glob(f"{Path(inspect.getfile(function.py_func)).stem}.*.nbi")):
-        level = logging.WARNING if sys.stderr.isatty() else logging.INFO
-        logging.getLogger("bostruct").log(level, "compiling, once for this installation; it takes %s", seconds)

@@ -9,7 +9,6 @@ import pytest
 
 import bostruct as bo
 from bostruct.checks import (
-    announce_compilation,
     check_choice,
     check_integer,
     check_number,
@@ -151,21 +150,3 @@ def test_counts_at_which_success_is_learned_anew(growth):
 )
 def test_a_spread_is_more_than_rounding(values, rounding, expected):
     assert has_spread(np.array(values), rounding) == expected
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_first_compilation_is_announced_on_a_terminal_and_logged_elsewhere(
-    tmp_path, monkeypatch, caplog, is_terminal
-):
-    def function():
-        return None
-
-    compiled = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)), py_func=function)
-    monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: is_terminal, write=len))
-    caplog.set_level("INFO", "bostruct")
-    announce_compilation(compiled, "some seconds")
-    assert [record.levelname for record in caplog.records] == ["WARNING" if is_terminal else "INFO"]
-    assert "once for this installation" in caplog.text
-    (tmp_path / "test_checks.function-1.py311.nbi").touch()
-    announce_compilation(compiled, "some seconds")
-    assert len(caplog.records) == 1

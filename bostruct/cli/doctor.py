@@ -61,10 +61,13 @@ def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
       bostruct doctor
     """
     with plain_errors():
+        compiled: Facts = {}
         if compiles:
             click.echo("compiling the loops of all models, which takes up to a minute", err=True)
-            compile_loops()
-        found = examine()
+            compiled = {"compiled_code": compile_loops()}
+        found = examine() | compiled
+        if compiled.get("compiled_code", "") is None:
+            found["problems"].append("compiled code cannot be kept: set NUMBA_CACHE_DIR to a writable folder")
     if as_json:
         echo_json(found)
     else:
@@ -210,17 +213,21 @@ def self_test() -> Facts:
     return {"ok": True, "seconds": perf_counter() - began, "trials": len(result.trials), "from_model": chosen}
 
 
-def compile_loops() -> None:
+def compile_loops() -> str | None:
     """Suggest one point each by models of numbers, of conditions and of architectures, to compile their loops.
 
-    `load_loops` determines where the machine code is cached.
+    Returns the folder that keeps the code; None if the code cannot be kept. `load_loops` chooses it.
     """
     import bostruct as bo
+    from bostruct.kernels.loops import find_code, load_loops
+    from bostruct.kernels.otmann import distance
+    from bostruct.kernels.space import matern
 
     numbers = {"x": bo.Real(0.0, 1.0), "y": bo.Real(0.0, 1.0), "a": bool}
     for space in (numbers, {**numbers, "z": bo.Real(0.0, 1.0, when={"a": True})}, bo.cnn_domain()):
         with bo.Study(space, seed=0) as study:
             study.optimize(lambda _, study=study: float(len(study.trials)), study.n_initial + 2, progress=False)
+    return find_code(load_loops(matern.LOOPS).add_distances, load_loops(distance.LOOPS).distances)
 
 
 def _doctor_text(found: Facts, shows_all: bool) -> str:
@@ -233,6 +240,7 @@ def _doctor_text(found: Facts, shows_all: bool) -> str:
         ("packages", ", ".join(f"{name} {number or 'absent'}" for name, number in found["versions"].items())),
         *(("threads", f"{p['library']} {p['version'] or ''}".rstrip() + f": {p['threads']}") for p in found["threads"]),
         ("extras", ", ".join(extra for extra, present in found["extras"].items() if present) or "none"),
+        *([("compiled", f"code in {folder}")] if (folder := found.get("compiled_code")) else []),
         ("self-test", passed),
         *(("note", text) for text in found["notes"] if shows_all),
         *([] if shows_all or not found["notes"] else [_name_absent(found)]),

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import logging
+import os
+import sys
 import tempfile
 from functools import cache
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from bostruct.execution.interrupts import defer_signals
+from bostruct.outcome import WORKER_NUMBER
 
 
 @cache
@@ -24,6 +31,32 @@ def load_loops(module: str) -> ModuleType:
     except RuntimeError:  # no folder is writable
         importlib.import_module("numba").config.CACHE_DIR = _last_folder().name
         return importlib.import_module(module)
+
+
+def announce_compilation(function: Any) -> None:
+    """Log that a function compiled by Numba is not cached yet; unless the log shows it, say so on a terminal, once.
+
+    function: result of `numba.njit(cache=True)`; the functions of its file are compiled together.
+    """
+    if any(Path(function.stats.cache_path).glob(f"{Path(inspect.getfile(function.py_func)).stem}.*.nbi")):
+        return
+    log, text = logging.getLogger("bostruct"), "compiling, once for this installation; it takes some seconds"
+    log.info(text)
+    if sys.stderr.isatty() and WORKER_NUMBER not in os.environ and not log.isEnabledFor(logging.INFO):
+        _print_once(f"bostruct: {text}")
+
+
+@cache
+def _print_once(text: str) -> None:
+    from tqdm import tqdm
+
+    tqdm.write(text, file=sys.stderr)  # above a progress bar
+
+
+def find_code(*functions: Any) -> str | None:
+    """Return the folder that keeps the code of functions compiled by Numba; None if the code ends with the process."""
+    is_temporary = _last_folder.cache_info().currsize
+    return None if is_temporary else os.path.commonpath([one.stats.cache_path for one in functions])
 
 
 @cache

@@ -34,11 +34,19 @@ def test_says_in_words_how_to_get_an_extra(monkeypatch):
 
 
 def test_compiling_is_announced(monkeypatch):
-    monkeypatch.setattr(doctor, "compile_loops", lambda: None)
+    monkeypatch.setattr(doctor, "compile_loops", lambda: "/cache/loops")
     monkeypatch.setattr(doctor, "thread_pools", lambda _: [{"library": "openmp", "version": None, "threads": 1}])
     done = call("doctor", "--compile")
     assert done.stderr == "compiling the loops of all models, which takes up to a minute\n"
     assert "openmp: 1" in done.stdout
+    assert "code in /cache/loops\n" in done.stdout
+    assert "compiled" not in call("doctor").stdout
+
+
+def test_code_that_cannot_be_kept_is_a_problem(monkeypatch):
+    monkeypatch.setattr(doctor, "compile_loops", lambda: None)
+    failed = call("doctor", "--compile", code=1)
+    assert "compiled code cannot be kept: set NUMBA_CACHE_DIR to a writable folder" in failed.stdout
 
 
 @pytest.mark.parametrize("found", [None, "/usr/bin/dot"])

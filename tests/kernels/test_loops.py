@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -13,12 +14,19 @@ import pytest
 
 import bostruct
 from bostruct.kernels.loops import load_loops
+from bostruct.outcome import WORKER_NUMBER
 
+LOAD = """
+import logging, sys
+from bostruct.kernels import loops
+if sys.argv[1:]: logging.basicConfig(level=sys.argv[1], stream=sys.stdout)
+for room in ("space", "otmann"): loops.load_loops(f"bostruct.kernels.{room}.compiled")
+"""
 RUN = """
 import sys, bostruct as bo
 from bostruct.cli.doctor import compile_loops
 from bostruct.kernels.otmann.distance import otmann_distances
-compile_loops() if sys.argv[1:] else otmann_distances(bo.cnn_domain().pool[:2])
+print(compile_loops() if sys.argv[1:] else otmann_distances(bo.cnn_domain().pool[:2]))
 """
 
 
@@ -56,6 +64,36 @@ def list_code(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")}
 
 
+@pytest.mark.parametrize(
+    ("level", "worker", "shown", "logged"), [([], {}, 1, 0), (["INFO"], {}, 0, 2), ([], {WORKER_NUMBER: "0"}, 0, 0)]
+)
+def test_a_first_compilation_is_announced_once_on_a_terminal(tmp_path, level, worker, shown, logged):
+    ours, theirs = pty.openpty()
+    around = {**os.environ, **worker, "NUMBA_CACHE_DIR": str(tmp_path)}
+    try:
+        line = [sys.executable, "-c", LOAD, *level]
+        done = subprocess.run(line, env=around, stdout=subprocess.PIPE, stderr=theirs, check=True)
+        os.write(theirs, b"end")
+        text = os.read(ours, 4096).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    said = "compiling, once for this installation; it takes some seconds"
+    assert text == f"bostruct: {said}\r\n" * shown + "end"
+    assert done.stdout.decode().count(said) == logged
+
+
+def test_a_compilation_is_not_announced_if_code_is_kept_or_stderr_is_a_file(tmp_path):
+    around = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    line = [sys.executable, "-c", LOAD, "INFO"]
+    first = subprocess.run(line, env=around, capture_output=True, text=True, check=True)
+    assert (first.stdout.count("compiling"), first.stderr) == (2, "")
+    for folder in tmp_path.iterdir():
+        (folder / "compiled.any-1.py311.nbi").touch()
+    again = subprocess.run(line, env=around, capture_output=True, text=True, check=True)
+    assert "compiling" not in again.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
 def test_the_code_of_a_read_only_installation_is_in_the_cache_of_the_user_or_where_numba_is_told(
@@ -66,8 +104,9 @@ def test_the_code_of_a_read_only_installation_is_in_the_cache_of_the_user_or_whe
     subprocess.run([sys.executable, "-c", RUN, "all"], env=around, cwd=tmp_path, check=True)
     made = list_code(tmp_path)
     assert {name.partition("-")[0].partition(".")[0] for name in made} >= {"compiled", "network_simplex"}
-    subprocess.run([sys.executable, "-c", RUN, "all"], env=around, cwd=tmp_path, check=True)
+    again = subprocess.run([sys.executable, "-c", RUN, "all"], env=around, cwd=tmp_path, check=True, capture_output=True)
     assert list_code(tmp_path) == made  # nothing is compiled again
+    assert Path(again.stdout.decode().strip()).is_relative_to(tmp_path)
 
 
 @pytest.mark.slow
@@ -77,5 +116,6 @@ def test_without_any_folder_loops_are_compiled_for_the_process(read_only, tmp_pa
     nowhere.write_text("")
     around |= {"PYTHONPATH": str(read_only), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(nowhere)}
     around |= {"XDG_CACHE_HOME": str(nowhere), "TMPDIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", RUN], env=around, cwd=tmp_path, check=True)
+    line = [sys.executable, "-c", RUN, "all"]
+    assert subprocess.run(line, env=around, cwd=tmp_path, check=True, capture_output=True).stdout == b"None\n"
     assert list(tmp_path.iterdir()) == [nowhere]

@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numba import njit
 
-from bostruct.checks import announce_compilation
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.loops import announce_compilation
 from bostruct.kernels.otmann.network_simplex import PARENT, Tree, allocate_tree, solve, start_unmatched
 
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
@@ -200,4 +200,4 @@ def _copy_matched(tree, matched):
             matched[tree.links[PARENT, a + 1 + j], j] = tree.flow[a + 1 + j]
 
 
-announce_compilation(distances, "some seconds")
+announce_compilation(distances)

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from bostruct.checks import announce_compilation
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.loops import announce_compilation
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -288,4 +288,4 @@ def _decay_pairs(x: float, others: Array, ups: Array, downs: Array, rate: float,
             out[j] = math.exp(-abs(x - others[j]) * rate)
 
 
-announce_compilation(add_distances, "some seconds")
+announce_compilation(add_distances)
