@@ -21,6 +21,7 @@ Trait = TypeVar("Trait", bound=Domain)
 Part = TypeVar("Part")
 ROUNDING = 1e-13  # relative to the values: a smaller spread is a rounding error
 SMALLEST_SCALE = 1e-150  # its square does not underflow
+MOST_CHOICES = 30  # allowed values in a message
 MEMORY_UNKNOWN = 2**33  # bytes, assumed if the system does not report its memory
 
 
@@ -47,6 +48,13 @@ def check_integer(name: str, value: object, low: int, high: float = np.inf) -> i
         allowed = f"at least {low}" if high == np.inf else f"between {low} and {high}"
         raise ValueError(f"{name}: expected {allowed}, got {short_repr(int(value))}")
     return int(value)
+
+
+def check_objective(objective: object, n_objectives: int) -> int:
+    """Return the position of an objective, from 0; raise TypeError or ValueError if there is none there."""
+    if check_integer("objective", objective, 0) > 0 and n_objectives == 1:
+        raise ValueError(f"objective: expected 0, because there is one objective, got {objective}")
+    return check_integer("objective", objective, 0, n_objectives - 1)
 
 
 def check_draw(m: object, rng: object) -> None:
@@ -102,9 +110,10 @@ def check_choice(name: str, value: object, allowed: Any) -> Any:
     allowed: collection of the allowed values.
     """
     if value not in allowed:
+        n_more = len(allowed) - MOST_CHOICES
         raise ValueError(
-            f"{name}: expected one of {', '.join(map(str, allowed))}; got "
-            f"{short_repr(value)}{did_you_mean(value, allowed)}"
+            f"{name}: expected one of {', '.join(map(str, itertools.islice(allowed, MOST_CHOICES)))}"
+            f"{f' and {n_more} more' if n_more > 0 else ''}; got {short_repr(value)}{did_you_mean(value, allowed)}"
         )
     return value
 

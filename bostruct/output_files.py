@@ -55,6 +55,12 @@ class OutputRefused(FileExistsError):
     """Raised if an output would replace a file that bostruct did not write, a SQLite database, or an input."""
 
 
+def check_page_ending(path: str | os.PathLike[str]) -> None:
+    """Raise ValueError if a page has the ending of another kind of file; a device has none."""
+    if os.path.splitext(os.fsdecode(path))[1].lower() not in ("", ".html", ".htm"):
+        raise ValueError(f"expected a file that ends in .html or .htm; got {os.fsdecode(path)}")
+
+
 def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, overwrite: bool | None = False) -> None:
     """Write an output file: first to a draft in the same folder, which replaces a former file at the end.
 

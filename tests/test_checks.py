@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from bostruct.checks import (
     check_choice,
     check_integer,
     check_number,
+    check_objective,
     has_hardly_grown,
     has_spread,
     require,
@@ -150,3 +150,17 @@ def test_counts_at_which_success_is_learned_anew(growth):
 )
 def test_a_spread_is_more_than_rounding(values, rounding, expected):
     assert has_spread(np.array(values), rounding) == expected
+
+
+def test_of_many_choices_the_first_are_listed():
+    with pytest.raises(ValueError, match=r"^pair: expected one of b0, .*, b29 and 70 more; got 'b'\. Did you mean 'b"):
+        check_choice("pair", "b", [f"b{i}" for i in range(100)])
+    with pytest.raises(ValueError, match=r"^pair: expected one of b0, .*, b29; got 'x'$"):
+        check_choice("pair", "x", {f"b{i}": i for i in range(30)})
+
+
+def test_an_objective_is_one_of_those_declared():
+    assert check_objective(1, 2) == 1
+    for given, n, words in ((1, 1, "0, because there is one objective, got 1"), (2, 2, "between 0 and 1, got 2")):
+        with pytest.raises(ValueError, match=f"^objective: expected {words}"):
+            check_objective(given, n)

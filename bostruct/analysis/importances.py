@@ -12,7 +12,7 @@ import numpy as np
 
 from bostruct.analysis import pictures
 from bostruct.analysis.axes import choose_ends_from_best, clip_to_axis, label_values
-from bostruct.checks import check_choice, check_integer, short_repr
+from bostruct.checks import check_bool, check_choice, check_integer, check_objective, short_repr
 from bostruct.contracts import Array, BostructError, Choice, ChoiceDomain, Domain, IntArray, Point
 from bostruct.display import show_count
 from bostruct.domains.part_choices import MARK, DescribedParts, StructureChoices, draw_values
@@ -96,6 +96,7 @@ def importance(
         If an argument is invalid.
     """
     check_integer("trees", trees, 1)
+    check_bool("pairs", pairs)
     data = read_design(study, seed, objective)
     forest = grow_binned_forest(data.design, scale_to_unit(data.values), seed, trees)
     if data.draws is None:
@@ -306,7 +307,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
         raise BostructError(
             "study: expected a result with its space; a pickled result has lost its space, pass the study itself"
         )
-    check_integer("objective", objective, 0, result.goals.n_objectives - 1)
+    check_objective(objective, result.goals.n_objectives)
     check_integer("seed", seed, 0)
     described = _find_choices(domain)
     if (left_out := _parts_without_choices(described)) == ("",):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, optional_import, short_repr
+from bostruct.checks import check_number, check_objective, optional_import, short_repr
 from bostruct.contracts import Array, BostructError, IntArray
 from bostruct.display import new_axes, printable
 from bostruct.study.history import Trial
@@ -50,7 +50,7 @@ def list_observed(result: Result, objective: int) -> list[Trial]:
 
     objective: position of the objective to draw, from 0.
     """
-    check_integer("objective", objective, 0, result.goals.n_objectives - 1)
+    check_objective(objective, result.goals.n_objectives)
     completed = result.list_completed()
     if not completed:
         raise BostructError("result: expected at least one completed trial, got none")

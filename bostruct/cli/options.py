@@ -16,6 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from bostruct.output_files import check_page_ending
+
 if TYPE_CHECKING:
     from bostruct.contracts import Domain
     from bostruct.problems.own import AnyProblem
@@ -124,6 +126,15 @@ def check_picture(context: click.Context, option: click.Parameter, path: str | N
     return check_folder(context, option, path)
 
 
+def check_page(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+    """Return the path of a page to write after checking its folder and its ending; raises BadParameter."""
+    try:
+        check_page_ending(path or "")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=option) from error
+    return check_folder(context, option, path)
+
+
 overwrite_option = click.option(
     "--overwrite", is_flag=True, help="Also replace files that bostruct did not write; never a database or an input."
 )
@@ -174,7 +185,8 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
             warnings.showwarning = _notes(warnings.showwarning, (OtherVersion, SpaceChanged))
             yield
     except (StorageError, StudyMismatch) as error:
-        raise StorageRefused(error_text(error)) from error
+        hint = "; `bostruct import` reads tables" if ".csv: is not a SQLite database" in str(error) else ""
+        raise StorageRefused(error_text(error) + hint) from error
     except OutputRefused as error:
         raise click.UsageError(error_text(error).replace("overwrite=True", "--overwrite")) from error
     except BrokenPipeError:

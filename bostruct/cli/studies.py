@@ -19,6 +19,7 @@ from bostruct.cli.options import (
     check_folder,
     check_not_empty,
     check_outputs,
+    check_page,
     file_to_write,
     json_option,
     load_space,
@@ -80,13 +81,16 @@ def show(
       bostruct show runs.db --trial 12
       bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
     """
+    if trial is not None and (csv, plot) != (None, None):
+        raise click.UsageError("--trial: shows one trial, without --csv and --plot")
     with plain_errors():
         place = open_place(file)
         names = [row.name for row in place.studies()]
         check_not_empty(place, names)
         if name is None and len(names) != 1:
             if any(option is not None for option in (trial, csv, plot, problem)):
-                raise click.UsageError(f"--name: expected one of {', '.join(map(repr, names))}")
+                listed = ", ".join(map(repr, names))
+                raise click.UsageError(f"--name: expected one of {listed}, because the file has several studies")
             _list_studies(place, names, as_json)
             return
         with load_to_read(place, name, load_space(problem)) as study:
@@ -432,7 +436,7 @@ def import_csv(
 @click.option(
     "--out",
     type=file_to_write,
-    callback=check_folder,
+    callback=check_page,
     help="The page to write; by default FILE with the ending .html. Required for a database.",
 )
 @overwrite_option

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 30
 RANKED = ("relevance", "coefficient")  # hyperparameters that are listed by their size
+NEGLIGIBLE = 1e-9  # a relevance or coefficient that is listed last
 HEADER = ("hyperparameter", "variable", "mean", "95% interval")
 
 
@@ -53,7 +54,7 @@ class Hyperparameter(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class HyperparameterTable:
-    """The hyperparameters of a model; those of variables are sorted by relevance or by coefficient size.
+    """The hyperparameters of a model: first those of all variables together, last the relevances that are zero.
 
     ``relevance`` is 1 minus the mean prior correlation of two points that differ only in that variable: near 0, the
     variable does not matter to the model. It does not depend on how a method parameterizes its kernels.
@@ -143,7 +144,8 @@ def tabulate_hyperparameters(
             for one, sign in zip(output, signs, strict=True)
         ]
         kinds = list(dict.fromkeys(row.name for row in own))
-        rows += sorted(own, key=lambda row: (kinds.index(row.name), -abs(row.mean) if row.name in RANKED else 0.0))
+        own.sort(key=lambda row: (kinds.index(row.name), -abs(row.mean) if row.name in RANKED else 0.0))
+        rows += sorted(own, key=lambda row: (row.variable != "", row.name in RANKED and abs(row.mean) < NEGLIGIBLE))
     return HyperparameterTable(tuple(rows))
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, load_by_name
+from bostruct.checks import check_number, check_objective, load_by_name
 from bostruct.contracts import Array, BostructError, HistoryView, IntArray, Json, NumericalError, Searcher
 from bostruct.display import html_table
 from bostruct.domains.space.call_limit import limit_calls
@@ -158,14 +158,14 @@ class Fit:
     outcomes: outcomes of all trials, by number; None while they run.
     """
 
-    searcher: Callable[[], tuple[Searcher, str]]
-    trials: tuple[Trial, ...]
-    outcomes: tuple[Outcome | None, ...]
-    order: tuple[int, ...]
-    points: PointStore
+    searcher: Callable[[], tuple[Searcher, str]] = field(repr=False)
+    trials: tuple[Trial, ...] = field(repr=False)
+    outcomes: tuple[Outcome | None, ...] = field(repr=False)
+    order: tuple[int, ...] = field(repr=False)
+    points: PointStore = field(repr=False)
     goals: Goals
     seed: int
-    limit: ThreadLimit
+    limit: ThreadLimit = field(repr=False)
     who: str
 
     def __call__(self) -> Beliefs:
@@ -219,7 +219,7 @@ class Fit:
 
         objective: position of the objective, from 0.
         """
-        check_integer("objective", objective, 0, self.goals.n_objectives - 1)
+        check_objective(objective, self.goals.n_objectives)
         searcher, state = self.searcher()
         if not searcher.cross_validates:
             raise BostructError(

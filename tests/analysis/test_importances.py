@@ -92,6 +92,11 @@ def test_what_cannot_be_analyzed_is_refused():
             importance(given)
     with pytest.raises(ValueError, match="trees: expected at least 1, got 0"):
         importance(study, trees=0)
+    with pytest.raises(TypeError, match="pairs: expected True or False, got 'yes'"):
+        importance(study, pairs="yes")
+    for one in (importance, bo.plot_slices):
+        with pytest.raises(ValueError, match="objective: expected 0, because there is one objective, got 1"):
+            one(study, objective=1)
 
 
 MIXED = bo.Space(

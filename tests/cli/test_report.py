@@ -53,10 +53,29 @@ def test_reads_a_file_that_is_being_written(tmp_path):
 
 
 def test_never_writes_over_studies(tmp_path):
-    file = make_file(tmp_path, 1)
+    file = make_file(tmp_path, 1).rename(tmp_path / "r.html")
     before = file.read_bytes()
     assert "is a SQLite database" in call("report", file, "--out", file, code=2).stderr
     assert file.read_bytes() == before
+
+
+def test_another_ending_is_refused(tmp_path):
+    file = make_file(tmp_path, 1)
+    said = call("report", file, "--out", tmp_path / "x.pdf", code=2).stderr
+    assert f"expected a file that ends in .html or .htm; got {tmp_path / 'x.pdf'}" in said
+    call("report", file, "--out", tmp_path / "x.HTM")
+    call("report", file, "--out", "/dev/null")
+    with bo.Study.load(file, read_only=True) as study, pytest.raises(ValueError, match=r"\.htm; got .*x\.pdf"):
+        bo.write_report(study, tmp_path / "x.pdf")
+    assert not (tmp_path / "x.pdf").exists()
+
+
+def test_a_table_is_refused_with_the_command_that_reads_it(tmp_path):
+    (tmp_path / "long.csv").write_text("a,b\n" + "1,2\n" * 99)
+    for command in ("report", "show"):
+        assert "`bostruct import` reads tables" in call(command, tmp_path / "long.csv", code=3).stderr
+    (tmp_path / "long.txt").write_text("a,b\n" + "1,2\n" * 99)
+    assert "import" not in call("report", tmp_path / "long.txt", code=3).stderr
 
 
 def test_a_folder_that_cannot_be_written_to_is_answered_with_how_to_choose_another(tmp_path, monkeypatch):

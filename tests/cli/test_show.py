@@ -83,7 +83,14 @@ def test_objects_that_no_file_holds_are_shown_by_their_texts(tmp_path):
 
 
 def test_csv_of_several_needs_a_name(file, tmp_path):
-    assert "--name" in call("show", file, "--csv", tmp_path / "t.csv", code=2).stderr
+    said = call("show", file, "--csv", tmp_path / "t.csv", code=2).stderr
+    assert re.search(r"--name: expected one of '.*', '.*', because the file has several studies", said)
+
+
+@pytest.mark.parametrize(("option", "name"), [("--csv", "t.csv"), ("--plot", "t.svg")])
+def test_one_trial_is_shown_without_files(tmp_path, option, name):
+    refused = call("show", tmp_path / "r.db", "--trial", 1, option, tmp_path / name, code=2)
+    assert "--trial: shows one trial, without --csv and --plot" in refused.stderr
 
 
 def test_an_unknown_name_is_refused_with_those_there_are(file):

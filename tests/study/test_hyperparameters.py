@@ -161,3 +161,15 @@ def test_the_table_prints_plots_and_becomes_a_frame() -> None:
     axes = table.plot()
     assert [label.get_text() for label in axes.get_yticklabels()][::-1] == list(table.relevance)
     assert "95% interval" in axes.get_xlabel()
+
+
+def test_many_irrelevant_variables_hide_neither_the_noise_nor_a_lengthscale() -> None:
+    space = {f"b{i}": bool for i in range(60)}
+    result = bo.minimize(lambda point: 2.0 * point["b1"] + point["b7"], space, 30, seed=0, progress=False)
+    names = [row.name for row in read(result)]
+    assert names[0] == "mean"
+    assert [row.variable for row in read(result) if row.name == "relevance"][:2] == ["b1", "b7"]
+    assert "noise standard deviation" in repr(read(result))
+    assert "lengthscale" in repr(read(result))
+    assert len(repr(result.model)) < 200
+    assert repr(result.model).startswith("Fit(goals=")

@@ -15,7 +15,7 @@ from bostruct.analysis.report.pictures import draw_pictures
 from bostruct.analysis.report.story import STATUSES, cut_end, tell_story
 from bostruct.analysis.tables import format_corner, format_number
 from bostruct.display import Html, element
-from bostruct.output_files import write_output
+from bostruct.output_files import check_page_ending, write_output
 from bostruct.study.result import Result
 from bostruct.study.study import Study
 
@@ -35,19 +35,20 @@ def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], 
     study_or_result : Study or Result
         The run. A `Study` also gives the name, the version and the file.
     path : str or path-like
-        The file to write. An earlier report is replaced.
+        The file to write, which ends in ``.html`` or ``.htm``. An earlier report is replaced.
     overwrite : bool, default False
         If True, a file that bostruct did not write is replaced too, but never a database.
 
     Raises
     ------
-    TypeError
+    TypeError, ValueError
         If an argument is invalid.
     OutputRefused
         A FileExistsError, if the file must not be replaced.
     OSError
         If the file cannot be written.
     """
+    check_page_ending(path)
     write_output(path, render_page([read_run(study_or_result)]), "page", overwrite=overwrite)
 
 
