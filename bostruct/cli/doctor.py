@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, distribution, requires, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -43,7 +43,6 @@ EXTRAS = {  # extra -> what is lost without it
     "postgresql": 'no studies in a PostgreSQL database (storage="postgresql://...")',
 }
 FOR_A_CHECKOUT = ("dev", "docs")  # extras for developers of bostruct
-LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB
 
 
 @click.command()
@@ -61,12 +60,12 @@ def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
       bostruct doctor
     """
     with plain_errors():
-        compiled: Facts = {}
+        compiled: str | None = ""
         if compiles:
             click.echo("compiling the loops of all models, which takes up to a minute", err=True)
-            compiled = {"compiled_code": compile_loops()}
-        found = examine() | compiled
-        if compiled.get("compiled_code", "") is None:
+            compiled = compile_loops()
+        found: Facts = examine() | {"compiled_code": compiled or None}
+        if compiled is None:
             found["problems"].append("compiled code cannot be kept: set NUMBA_CACHE_DIR to a writable folder")
     if as_json:
         echo_json(found)
@@ -98,7 +97,6 @@ def examine() -> Facts:
         "threads": thread_pools(torch) if test["ok"] else [],
         "extras": extras,
         "self_test": test,
-        "warnings": pot_warnings(),
         "notes": notes(absent, [extra for extra, present in extras.items() if not present]),
         "problems": [*missing, *broken, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
     }
@@ -174,18 +172,6 @@ def thread_pools(torch: ModuleType | None) -> list[Facts]:
     return pools
 
 
-def pot_warnings() -> list[str]:
-    """Return a warning if the installed POT is one of the oversized builds."""
-    if installed_version("POT") is None:
-        return []
-    found = distribution("POT")
-    files = [Path(str(file.locate())) for file in found.files or ()]
-    size = sum(file.stat().st_size for file in files if file.exists())
-    if size <= LARGEST_POT and not found.version.startswith("0.9.7"):
-        return []
-    return [f"POT {found.version} takes {size / 1e6:.0f} MB; pip install 'POT>=0.9.4,!=0.9.7.*' takes less"]
-
-
 def self_test() -> Facts:
     """Run a study of 13 trials, three of them suggested by the model; reload it and compare.
 
@@ -240,11 +226,10 @@ def _doctor_text(found: Facts, shows_all: bool) -> str:
         ("packages", ", ".join(f"{name} {number or 'absent'}" for name, number in found["versions"].items())),
         *(("threads", f"{p['library']} {p['version'] or ''}".rstrip() + f": {p['threads']}") for p in found["threads"]),
         ("extras", ", ".join(extra for extra, present in found["extras"].items() if present) or "none"),
-        *([("compiled", f"code in {folder}")] if (folder := found.get("compiled_code")) else []),
+        *([("compiled", f"code in {found['compiled_code']}")] if found["compiled_code"] else []),
         ("self-test", passed),
         *(("note", text) for text in found["notes"] if shows_all),
         *([] if shows_all or not found["notes"] else [_name_absent(found)]),
-        *(("warning", text) for text in found["warnings"]),
         *(("PROBLEM", text) for text in found["problems"]),
     ]
     return format_pairs(rows)

@@ -82,19 +82,9 @@ class HyperparameterTable:
 
         Raises MissingExtra if pandas is not installed.
         """
-        records = [
-            {
-                "output": row.output,
-                "name": row.name,
-                "variable": row.variable,
-                "mean": row.mean,
-                "low": None if row.interval is None else row.interval[0],
-                "high": None if row.interval is None else row.interval[1],
-                "samples": row.samples,
-            }
-            for row in self.rows
-        ]
-        return optional_import("pandas", "pandas").DataFrame.from_records(records)
+        columns = ["output", "name", "variable", "mean", "low", "high", "samples"]
+        rows = [(r.output, r.name, r.variable, r.mean, *(r.interval or (None, None)), r.samples) for r in self.rows]
+        return optional_import("pandas", "pandas").DataFrame(rows, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot the relevance of each variable, or the largest coefficients, with 95% intervals.

@@ -111,8 +111,9 @@ class Importances(NamedTuple):
     @property
     def sample_warning(self) -> str:
         """A warning that a search chose a fifth of the trials or more; otherwise empty."""
-        chosen = f"a search chose {self.searched:.0%} of the trials"
-        return f"{chosen}: shares describe where it looked, not the whole space" if self.searched >= LEAST_SEARCHED else ""
+        if self.searched < LEAST_SEARCHED:
+            return ""
+        return f"a search chose {self.searched:.0%} of the trials: shares describe where it looked, not the whole space"
 
     def __repr__(self) -> str:
         width = max(map(len, ["variable", *self._named()]))

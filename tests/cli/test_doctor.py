@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -89,8 +88,3 @@ def test_a_missing_package_is_a_failure(monkeypatch):
     known = doctor.installed_version
     monkeypatch.setattr(doctor, "installed_version", lambda name: None if name == "POT" else known(name))
     assert "POT is not installed" in call("doctor", code=1).stdout
-
-
-def test_warns_of_an_oversized_build(monkeypatch):
-    monkeypatch.setattr(doctor, "distribution", lambda _: SimpleNamespace(version="0.9.7", files=[]))
-    assert "0.9.7" in doctor.pot_warnings()[0]

@@ -104,7 +104,9 @@ def test_the_code_of_a_read_only_installation_is_in_the_cache_of_the_user_or_whe
     subprocess.run([sys.executable, "-c", RUN, "all"], env=around, cwd=tmp_path, check=True)
     made = list_code(tmp_path)
     assert {name.partition("-")[0].partition(".")[0] for name in made} >= {"compiled", "network_simplex"}
-    again = subprocess.run([sys.executable, "-c", RUN, "all"], env=around, cwd=tmp_path, check=True, capture_output=True)
+    again = subprocess.run(
+        [sys.executable, "-c", RUN, "all"], env=around, cwd=tmp_path, check=True, stdout=subprocess.PIPE
+    )
     assert list_code(tmp_path) == made  # nothing is compiled again
     assert Path(again.stdout.decode().strip()).is_relative_to(tmp_path)
 
