@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bostruct.contracts.errors import BostructError
 from bostruct.contracts.model import Feasibility, HyperparameterSamples, Posterior, Prediction, Score
-from bostruct.contracts.types import ADDED_LATER, STORED_AS, Array, Batch, Info, Json, Point, State
+from bostruct.contracts.types import ADDED_LATER, NOT_STORED, STORED_AS, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # a key of `Suggestion.info`
 BRANCH_REASON = "trials were in this branch"  # the end of `info["why"]` of a random point that explores a branch
@@ -443,7 +443,7 @@ def describe_part(part: object) -> Json:
     ----------
     part : object
         A dataclass, or the value of one of its fields. A value taken from the domain is described by its type. A field
-        that was added later is omitted at its default.
+        that was added later is omitted at its default, and a label always.
     """
     if is_dataclass(part) and not isinstance(part, type):
         described: dict[str, Json] = {"part": type(part).__name__}
@@ -462,5 +462,6 @@ def _settings_of(part: Any) -> Iterator[tuple[str, object]]:
         return
     for one in fields(part):
         value = getattr(part, one.name)
-        if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
+        is_omitted = ADDED_LATER.items() <= one.metadata.items() and value == one.default
+        if not is_omitted and one.metadata != NOT_STORED:
             yield one.metadata.get(STORED_AS, one.name), value

@@ -22,6 +22,7 @@ State: TypeAlias = ParsedJson  # the state for the next step, plain JSON, so tha
 Info: TypeAlias = dict[str, ParsedJson]  # information for people, as JSON
 STORED_AS = "stored as"  # a key in the metadata of a field
 ADDED_LATER = {"added later": True}  # metadata of a field that is not stored at its default, as before it was added
+NOT_STORED = {"not stored": True}  # metadata of a field that is no setting, such as a name
 
 
 def stored_as(name: str) -> dict[str, str]:

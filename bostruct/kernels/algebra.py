@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ import scipy
 
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Batch, Kernel, Parameter, Prepared, Prior, Pullback
+from bostruct.contracts.types import NOT_STORED
 
 NEGLIGIBLE = 1e-9  # share of the mean diagonal; smaller negative eigenvalues are left to the jitter
 LARGEST_LOG_ODDS = 700.0  # beyond, exp overflows
@@ -148,14 +149,16 @@ class WeightedSum(BinaryKernel):
 
     prior: prior of the log odds.
     initial: initial log odds.
+    label: name of the log odds.
     """
 
     prior: Prior
     initial: float = 0.0
+    label: str = field(default="log_odds", metadata=NOT_STORED)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return (*super().parameters, Parameter("log_odds", 1, self.prior, self.initial))
+        return (*super().parameters, Parameter(self.label, 1, self.prior, self.initial))
 
     @property
     def parameter_variables(self) -> tuple[int | None, ...]:

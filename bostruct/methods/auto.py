@@ -45,11 +45,12 @@ TOLERANCE = 1e-6  # of fits: halves the number of likelihoods, and loses less th
 GROWTH = 0.02  # relative growth of the data before the next fit
 SCHEDULE_GROWTH = 0.05  # the same if durations are learned: a fit then has one more parameter for each item
 FAR_SCHEDULE = 30.0  # scales: durations are learned from bad orders as well as from good ones, but not from penalties
-EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items matter, not only their number
+EXTENT_ODDS = Normal(1.0, 1.0), 1.0, "log_odds_of_items"  # that letters or items matter, not only their number
 LOG_SMOOTHNESS = 1.0  # increase of the expected log lengthscales if values are noisy
-SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables against small effects of all variables
-WIDE_ODDS = Normal(1.0, 2.0)  # log odds of the long lengthscale of continuous variables against a quarter of it
-ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
+SUBSET_ODDS = Normal(3.0, 1.0), 3.0, "log_odds_of_selected"  # variables, against small effects of all variables
+WIDE_ODDS = Normal(1.0, 2.0), 1.0, "log_odds_of_whole_range"  # as lengthscale of a number, against a quarter of it
+BLEND_ODDS = Normal(0.4, 1.0), 0.4, "log_odds_of_main_effects"  # against the product over variables
+ORDER_ODDS = Normal(3.0, 1.0), 3.0, "log_odds_of_orders"  # that do not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
 MOST_FITTED = 300  # training points of the hyperparameters: a likelihood of 1,000 points takes ten times as long
 FEWEST_SELECTED_FROM, MOST_SELECTED_FROM = 20, 1_000  # variables: lengthscales suffice for fewer, more share them
@@ -207,12 +208,12 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     """
     effects: Kernel = main_effects(domain)
     if domain.n_continuous:
-        effects = WeightedSum(main_effects(domain, lengthscale=1.0), effects, WIDE_ODDS, initial=WIDE_ODDS.mean)
-    kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), Normal(0.4, 1.0), initial=0.4)
+        effects = WeightedSum(main_effects(domain, lengthscale=1.0), effects, *WIDE_ODDS)
+    kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), *BLEND_ODDS)
     if has_lengths(domain):
-        kernel = WeightedSum(kernel, main_effects(domain, by_length=True), EXTENT_ODDS, initial=EXTENT_ODDS.mean)
+        kernel = WeightedSum(kernel, main_effects(domain, by_length=True), *EXTENT_ODDS)
     if has_order_to_doubt(domain):
-        kernel = WeightedSum(kernel, main_effects(domain, trusts_order=False), ORDER_ODDS, initial=ORDER_ODDS.mean)
+        kernel = WeightedSum(kernel, main_effects(domain, trusts_order=False), *ORDER_ODDS)
     return with_schedules(domain, kernel)
 
 
@@ -235,7 +236,7 @@ def select_variables(domain: Domain, model: NoiseSelection) -> Surrogate:
         def build(log_smoothness: float) -> Kernel:
             part = build_kernel(Space(own), log_smoothness)
             kernel = SubspaceKernel(part, effects.layout, positions, effects.numbers, anchor)
-            return WeightedSum(kernel, effects, SUBSET_ODDS, initial=SUBSET_ODDS.mean) if has_rest else kernel
+            return WeightedSum(kernel, effects, *SUBSET_ODDS) if has_rest else kernel
 
         kernel, smooth = build(0.0), build(LOG_SMOOTHNESS)
         return model.change_models(lambda one: replace(one, kernel=smooth if one is model.smooth else kernel))

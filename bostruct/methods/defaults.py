@@ -35,7 +35,7 @@ ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between poin
 N_SCALE_POINTS = 32  # points whose distances set the scale of a domain
 LOG_DURATION = Normal(0.0, 0.7)  # of each item of a schedule
 MAKESPAN_ODDS = Normal(1.0, 1.0)  # log odds that the end of a schedule matters, not the end of each item
-SCHEDULE_ODDS = Normal(0.0, 1.5)  # log odds that more than the schedule matters
+SCHEDULE_ODDS = Normal(0.0, 1.5), 0.0, "log_odds_of_more_than_schedule"  # that more than the schedule matters
 MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more variables share one
 SHORTEST_ROW = 4  # number of columns of equal choices from which they form a sequence
 MOST_CODES = 64  # values of a column; a column with more is ignored
@@ -218,7 +218,7 @@ def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
         if has_schedule(one):
             waits = Waits(number_names(one.resources), one.chains)
             own = ScheduleKernel(waits, first, LOG_DURATION, MAKESPAN_ODDS, MAKESPAN_ODDS.mean)
-            kernel = WeightedSum(kernel, own, SCHEDULE_ODDS, initial=SCHEDULE_ODDS.mean)
+            kernel = WeightedSum(kernel, own, *SCHEDULE_ODDS)
         first += one.width
     return kernel
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Array, IntArray, Kernel, Parameter
+from bostruct.contracts import Array, IntArray, Kernel, Parameter, describe_part
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_gram, check_pullback, near_initial
@@ -59,6 +59,12 @@ def test_laws_of_a_kernel(kernel, rng):
         theta = near_initial(kernel, rng, 2.0)
         check_gram(kernel, SPACE, xs, ys, theta)
         check_pullback(kernel, xs, ys, theta, rng)
+
+
+def test_the_label_of_the_log_odds_is_no_setting():
+    labeled = replace(KERNEL, label="log_odds_of_effects")
+    assert labeled.parameters[-1].name == "log_odds_of_effects"
+    assert describe_part(labeled) == describe_part(KERNEL)
 
 
 def test_parameters_are_those_of_both_and_the_log_odds():

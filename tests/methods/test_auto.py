@@ -185,7 +185,7 @@ def test_effects_of_numbers_are_as_smooth_as_the_data_say():
     def fit_log_odds(values):
         model = auto(space).surrogate
         posterior = model.condition(xs, values, model.initial_state(), np.random.default_rng(0))[0]
-        return next(one.values[0] for one in posterior.list_hyperparameters() if one.name == "log odds")
+        return next(one.values[0] for one in posterior.list_hyperparameters() if one.name == "log odds of whole range")
 
     assert fit_log_odds(np.tanh(3.0 * (rows - 0.5)).sum(axis=1)) > 3.0
     assert fit_log_odds(np.sin(10.0 * rows).sum(axis=1)) < -1.0

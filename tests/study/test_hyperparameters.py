@@ -171,5 +171,7 @@ def test_many_irrelevant_variables_hide_neither_the_noise_nor_a_lengthscale() ->
     assert [row.variable for row in read(result) if row.name == "relevance"][:2] == ["b1", "b7"]
     assert "noise standard deviation" in repr(read(result))
     assert "lengthscale" in repr(read(result))
+    assert "log odds of main effects" in names
+    assert "log odds" not in names
     assert len(repr(result.model)) < 200
     assert repr(result.model).startswith("Fit(goals=")
