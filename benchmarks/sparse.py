@@ -7,17 +7,18 @@ A seed is one instance with its noise and 20 initial points, which all searches 
 variant, seeds from 100 on to report it. Values are without noise. Each run is appended to FILE, and is not repeated.
 The command prints the mean best value of `auto`, then for each other search the mean paired difference of the best
 value and, if it has a model, of the recommended one, with standard errors: a positive difference is a gain of `auto`.
-The last columns are the share of suggestions of the model for which a subset served, and CPU seconds a suggestion. A
-run of `auto` in which no subset served is taken for the run with all variables.
+The last columns are the share of suggestions of the model for which a subset served, and CPU seconds a suggestion of
+each search. A run of `auto` in which no subset served is taken for the run with all variables. All problems take hours.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,9 +28,12 @@ import numpy as np
 from scipy.special import ndtr
 
 import bostruct as bo
+from benchmarks.chaos.results import append_result
 from benchmarks.conditions import CONDITIONAL
 from benchmarks.peers.bits import BITS
 from benchmarks.peers.further_searches import hebo
+from benchmarks.peers.names import split_names
+from benchmarks.peers.options import check_writable, integer_from
 from benchmarks.peers.searches import Search, optuna
 from benchmarks.peers.tasks import Task as PeerTask
 from benchmarks.peers.tasks import ackley, hartmann, levy
@@ -206,7 +210,17 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
 }
 SEARCHES = ("auto", "all variables", "Optuna TPE")
 PEERS: dict[str, Search] = {"Optuna TPE": partial(optuna, "TPESampler"), "HEBO": hebo}
+PACKAGES = {"Optuna TPE": "optuna", "HEBO": "hebo"}
 BEFORE = "before"  # a further search: all variables, and no smooth model of noisy values
+
+
+class Key(NamedTuple):
+    """A run: a search on the instance of a seed."""
+
+    problem: str
+    search: str
+    seed: int
+    trials: int
 
 
 class Found(NamedTuple):
@@ -264,54 +278,92 @@ def _run_peer(search: Search, task: Task, initial: list[Any], noises: Array, see
 
 
 def summarize(gains: Array) -> str:
-    """Write a mean and its standard error."""
-    error = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else math.nan
-    return f"{gains.mean():+.2f} ± {error:.2f}"
+    """Write a mean and, if there are several, its standard error."""
+    error = f" ± {gains.std(ddof=1) / math.sqrt(len(gains)):.2g}" if len(gains) > 1 else ""
+    return f"{gains.mean():+.3g}{error}"
 
 
-def tabulate(runs: Mapping[tuple[str, str, int], Found], problem: str, searches: list[str], seeds: range) -> str:
-    """Write the row of a problem."""
-    own = [runs[problem, "auto", seed] for seed in seeds]
-    best = np.array([one.best[-1] for one in own])
-    cells = [problem, f"{best.mean():.2f}"]
+def format_header(searches: Sequence[str]) -> str:
+    """Write the header of the rows; the first search is `auto`."""
+    columns = ["problem", "auto"]
     for search in searches[1:]:
-        theirs = [runs[problem, search, seed] for seed in seeds]
-        cells.append(summarize(np.array([one.best[-1] for one in theirs]) - best))
-        if theirs[0].recommended is not None:
-            differences = [a.recommended - b.recommended for a, b in zip(theirs, own, strict=True)]  # type: ignore[operator]
+        columns += [f"{search} minus auto"] + [f"{search} minus auto, recommended"] * (search not in PEERS)
+    columns += ["auto, recommended", "balanced design", "subset used", f"CPU s of {', '.join(searches)}"]
+    return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
+
+
+def tabulate(runs: Mapping[Key, Found], problem: str, searches: Sequence[str], seeds: range, trials: int) -> str:
+    """Write the row of a problem; the first search is `auto`."""
+    found = {search: [runs[Key(problem, search, seed, trials)] for seed in seeds] for search in searches}
+    own = found["auto"]
+    best = np.array([one.best[-1] for one in own])
+    cells = [problem, f"{best.mean():.4g}"]
+    for search in searches[1:]:
+        cells.append(summarize(np.array([one.best[-1] for one in found[search]]) - best))
+        if search not in PEERS:
+            differences = [a.recommended - b.recommended for a, b in zip(found[search], own, strict=True)]  # type: ignore[operator]
             cells.append(summarize(np.array(differences)))
     recommended, tasks = [one.recommended for one in own], [PROBLEMS[problem](seed) for seed in seeds]
-    balanced = [one.balanced(len(own[0].best)) for one in tasks if one.balanced is not None]
-    cells += ["" if not one else f"{np.mean(one):.2f}" for one in (recommended, balanced)]  # type: ignore[arg-type]
-    cells += [f"{np.mean([one.selected for one in own]):.2f}", f"{np.mean([one.seconds for one in own]):.3f}"]
+    balanced = [one.balanced(trials) for one in tasks if one.balanced is not None]
+    cells += ["" if not one else f"{np.mean(one):.4g}" for one in (recommended, balanced)]  # type: ignore[arg-type]
+    cells.append(f"{np.mean([one.selected for one in own]):.0%}")
+    cells.append(", ".join(f"{np.mean([one.seconds for one in found[search]]):.2g}" for search in searches))
     return f"| {' | '.join(cells)} |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--problems", default=";".join(PROBLEMS), help="names with ; between them")
-    parser.add_argument("--searches", default=",".join(SEARCHES), help="the first is auto")
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
-    seeds, searches = range(given.first_seed, given.first_seed + given.seeds), given.searches.split(",")
-    if unknown := {*searches} - (known := {*SEARCHES, *PEERS, BEFORE}):
-        parser.error(f"--searches: expected some of {', '.join(sorted(known))}; got {', '.join(sorted(unknown))}")
-    out: Path | None = given.out
-    lines = out.read_text().splitlines() if out is not None and out.exists() else []
-    runs = {tuple(row["key"]): Found(**row["found"]) for row in map(json.loads, lines)}
-    for problem in given.problems.split(";"):
-        for key in [(problem, search, seed) for seed in seeds for search in searches]:
+def read_runs(file: Path) -> dict[Key, Found]:
+    """Return the runs of a file; raise ValueError if it has other lines.
+
+    file: keys of earlier revisions have no number of trials, so the values are counted.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        rows = [json.loads(line) for line in lines if line]
+        return {Key(*row["key"][:3], len(row["found"]["best"])): Found(**row["found"]) for row in rows}
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"expected runs of benchmarks.sparse, or a new file; got {file}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the rows; end the command if an option is wrong or a peer is not installed.
+
+    arguments: of the command; None for the arguments of the process.
+    """
+    known = {**dict.fromkeys((*SEARCHES, BEFORE), ""), **PACKAGES}
+    problems = "; ".join(PROBLEMS)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sparse", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--problems", default=problems, help=f"names with ; between them; by default all: {problems}")
+    names = f"names with , between them, of {', '.join(known)}"
+    parser.add_argument("--searches", default=",".join(SEARCHES), help=f"{names}; auto always runs (%(default)s)")
+    parser.add_argument("--first-seed", type=integer_from(0), default=100, help="the first seed (%(default)s)")
+    parser.add_argument("--seeds", type=integer_from(1), default=20, help="how many (%(default)s)")
+    parser.add_argument("--trials", type=integer_from(1), default=100, help="of each run (%(default)s)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="a JSON line for each run, which is not repeated")
+    given = parser.parse_args(arguments)
+    spellings = {f" {name}": name for name in PROBLEMS}
+    chosen = dict.fromkeys(split_names(parser, "--problems", given.problems, PROBLEMS, spellings, ";"))
+    searches = [*dict.fromkeys(["auto", *split_names(parser, "--searches", given.searches, known)])]
+    for name in searches:
+        if known[name] and importlib.util.find_spec(known[name]) is None:
+            parser.error(f"--searches: {name} needs the package {known[name]}, which is not installed")
+    runs, out = dict[Key, Found](), given.out
+    if out is not None:
+        check_writable(parser, "--out", out)
+        try:
+            runs = read_runs(out)
+        except ValueError as error:
+            parser.error(f"--out: {error}")
+    print(format_header(searches), flush=True)
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    for problem in chosen:
+        for key in [Key(problem, search, seed, given.trials) for seed in seeds for search in searches]:
             if key not in runs:
-                own = runs.get((problem, "auto", key[2]))
-                is_equal = key[1] == "all variables" and own is not None and not own.selected
-                runs[key] = own if is_equal and own else run_once(*key, given.trials)
+                own = runs.get(key._replace(search="auto"))
+                is_equal = key.search == "all variables" and own is not None and not own.selected
+                runs[key] = own if is_equal and own else run_once(*key)
                 if out is not None:
-                    with out.open("a") as file:
-                        file.write(json.dumps({"key": key, "found": runs[key]._asdict()}) + "\n")
-        print(tabulate(runs, problem, searches, seeds), flush=True)
+                    append_result(out, {"key": key, "found": runs[key]._asdict()})
+        print(tabulate(runs, problem, searches, seeds, given.trials), flush=True)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,12 @@ def test_all_that_are_unknown_are_told_and_what_may_be_meant(given, known, said,
     assert said in refusal(split_names, argparse.ArgumentParser(), "--problems", given, known)
 
 
+def test_names_may_be_separated_by_semicolons(refusal):
+    given = argparse.ArgumentParser(), "--problems"
+    assert split_names(*given, "a, b;c", KNOWN, separator=";") == ["a, b", "c"]
+    assert "got 'c,b'. Separate names by semicolons" in refusal(split_names, *given, "c,b", KNOWN, {}, ";")
+
+
 def test_another_spelling_of_a_name_is_the_name(refusal):
     given = (argparse.ArgumentParser(), "--problems")
     assert split_names(*given, "a b,c", KNOWN, {"a b": "a, b"}) == ["a, b", "c"]
