@@ -319,7 +319,7 @@ def read_runs(file: Path) -> dict[Key, Found]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         rows = [json.loads(line) for line in lines if line]
-        return {Key(*row["key"][:3], len(row["found"]["best"])): Found(**row["found"]) for row in rows}
+        return {Key(*row["key"][:3], trials=len(row["found"]["best"])): Found(**row["found"]) for row in rows}
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"expected runs of benchmarks.sparse, or a new file; got {file}") from error
 
