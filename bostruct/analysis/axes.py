@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.analysis.pictures import GRAY, Look, choose_ink, shorten_label
+from bostruct.analysis.pictures import GRAY, Look, choose_ink, run_layout, shorten_label
 from bostruct.checks import ROUNDING, optional_import
 from bostruct.contracts import Array
 
@@ -29,7 +29,7 @@ COST_OF_LINE, COST_OF_BORDER, COST_OF_LABEL = 0.3, 3.0, 6.0  # of a covered plac
 COST_OF_DISTANCE, COST_OF_RANK = 0.5, 0.01
 ROOM = 3.0  # points around a label: half the width of a dot
 Kind = Literal["linear", "log", "symlog"]
-ROOMY = 1.6  # all values are shown if their range is at most so many times the range of the important values
+ROOMY = 3.0  # all values are shown if their range is at most so many times the range without the far values
 FAR = 10.0  # values are left out if they are farther away than so many times the range of most values
 FEW = 5  # with fewer values, all are shown
 LOG_VALUE_RATIO = 20.0  # ratio of positive important values from which the axis is logarithmic
@@ -40,11 +40,9 @@ LARGEST = float(np.finfo(np.float64).max) / 32.0  # largest end of an axis; matp
 MOST_DECADES = 150  # of a logarithmic axis for which matplotlib finds ticks; with more, it computes 10**309
 TICKS = 6  # of an axis with more decades
 FEW_DECADES = 2.2  # up to which a logarithmic axis labels numbers between powers of ten
-HALF, MOST = 0.5, 0.8  # shares of the chosen values: always shown, and shown if that costs little room
-CHEAP = 3.0  # times the range of the important values
 WORSE_SHARE, BETTER_SHARE = 0.8, 0.9  # shares of the chosen values within the worse end, and within the better end
-BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: room for triangles at both ends, and at one for failures
-UPPER, LOWER = 0.955, 0.045  # shares of the height at which triangles stand
+PAD = 0.07  # share of the range of the shown values at each end
+STRIP = 0.03  # shares of the height at both borders for triangles and failures, without dots
 
 
 class ValueScale(NamedTuple):
@@ -59,11 +57,8 @@ class ValueScale(NamedTuple):
     high: float
     threshold: float = 0.0
 
-    def apply(self, axes: Axes, direction: str) -> None:
-        """Set the scale and the limits of the y axis, with room for marks at the worse end.
-
-        direction: ``minimize`` or ``maximize``.
-        """
+    def apply(self, axes: Axes) -> None:
+        """Set the scale and the limits of the y axis, with room at both ends."""
         if self.kind == "symlog":
             axes.set_yscale("symlog", linthresh=self.threshold)
         else:
@@ -74,8 +69,7 @@ class ValueScale(NamedTuple):
         ends = np.asarray(transform.transform(np.array([self.low, self.high], dtype=np.float64)))
         width = float(ends[1] - ends[0]) or 0.1 * max(abs(float(ends[0])), 1e-300)
         bounds = np.asarray(transform.transform(np.array([TINY if self.kind == "log" else -LARGEST, LARGEST])))
-        pads = (BETTER_PAD, WORSE_PAD) if direction == "minimize" else (WORSE_PAD, BETTER_PAD)
-        padded = np.array([ends[0] - pads[0] * width, ends[1] + pads[1] * width])
+        padded = np.array([ends[0] - PAD * width, ends[1] + PAD * width])
         low, high = np.asarray(transform.inverted().transform(np.clip(padded, *bounds))).tolist()
         axes.set_ylim(low, high)
         if self.kind != "log":
@@ -88,21 +82,26 @@ class ValueScale(NamedTuple):
             axes.set_yticks(10.0 ** np.round(np.linspace(math.log10(low), math.log10(high), TICKS + 2)[1:-1]))
             axes.set_yticks([], minor=True)
 
-    def describe(self, outside: int) -> str:
-        """Return the note on the scale for the axis label; empty for a linear scale that shows everything.
+    def describe(self, axes: Axes, values: Array) -> str:
+        """Return the note on the scale for the axis label; empty for a linear scale that shows all values.
 
-        outside: number of values beyond the ends.
+        values: the drawn values (n,), of which those beyond the y axis are counted.
         """
         kind = {"linear": "", "log": ", log scale", "symlog": ", symmetric log scale"}[self.kind]
-        return f"{kind}, {outside} beyond the axis" if outside else kind
+        above, below = (int(own.sum()) for own in find_beyond(axes, values))
+        signs = "▲" * (above > 0) + "▼" * (below > 0)
+        return f"{kind}, {above + below} beyond the axis {signs}" if signs else kind
 
 
-def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
-    """Return which values lie beyond the limits of the y axis (n,).
+def find_beyond(axes: Axes, values: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which values lie above the y axis, and which below (n,) each; the strips at its borders count as beyond.
 
     values: (n,).
     """
-    return lie_outside(values, *axes.get_ylim())
+    transform = axes.yaxis.get_transform().transform
+    low, high = np.asarray(transform(np.array(axes.get_ylim())))
+    shares = (np.asarray(transform(clip_to_axis(values))) - low) / (high - low)
+    return shares > 1.0 - STRIP, shares < STRIP
 
 
 def lie_outside(values: Array, low: float, high: float) -> npt.NDArray[np.bool_]:
@@ -114,7 +113,9 @@ def lie_outside(values: Array, low: float, high: float) -> npt.NDArray[np.bool_]
 
 
 def choose_scale(values: Array, matters: Array) -> ValueScale:
-    """Choose a scale that shows the important values, and all other values if that leaves enough room.
+    """Choose a scale that shows all values, or all but far values if these would leave too little room for the others.
+
+    A value is far if its distance from the important values is larger than their range.
 
     values: all finite values that are drawn (n,); may be empty.
     matters: important values, such as the best so far (m,); empty for all values.
@@ -125,37 +126,19 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
         return ValueScale("linear", 0.0, 1.0)
     inner = matters if len(matters) and np.ptp(matters) > 0.0 else every
     low, high = float(np.min(inner)), float(np.max(inner))
-    all_low, all_high = float(np.min(every)), float(np.max(every))
-    if all_low > 0.0 and high / low >= LOG_VALUE_RATIO:
-        fits = math.log(all_high / all_low) <= 2.0 * ROOMY * math.log(high / low)
-        return ValueScale("log", *((all_low, all_high) if fits else (low, high)))
-    sizes = np.abs(inner[inner != 0.0])
-    if len(sizes) and float(np.max(sizes)) >= SYMLOG_RATIO * (middle := float(np.median(sizes))) and low <= 0.0:
+    kind: Kind = "linear"
+    threshold, scaled, ends, sizes = 0.0, every, np.array([low, high]), np.abs(inner[inner != 0.0])
+    if float(np.min(every)) > 0.0 and high / low >= LOG_VALUE_RATIO:
+        kind, scaled, ends = "log", np.log(every), np.log(ends)
+    elif len(sizes) and float(np.max(sizes)) >= SYMLOG_RATIO * (middle := float(np.median(sizes))) and low <= 0.0:
         least = max(middle, float(np.max(sizes)) * 10.0**-MOST_DECADES, LEAST_THRESHOLD)
-        return ValueScale("symlog", low, high, 10.0 ** math.floor(math.log10(least)))
-    fits = all_high - all_low <= ROOMY * (high - low)
-    return ValueScale("linear", *((all_low, all_high) if fits else (low, high)))
-
-
-def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction: str) -> ValueScale:
-    """Choose a scale that shows the important values and, if possible, most of the values that the method chose.
-
-    Values that violate a constraint are not important, and may be far better. At least half of the chosen values are
-    shown, and most of them if the important values keep a third of the height.
-
-    chosen: values of the points that the method chose, including constraint violations (k,); may be empty.
-    direction: ``minimize`` or ``maximize``.
-    """
-    scale = choose_scale(values, matters)
-    several = clip_to_axis(chosen if len(chosen) else values)
-    shown = np.mean((several >= scale.low) & (several <= scale.high)) if len(several) else 1.0
-    if shown >= MOST:
-        return scale
-    shares = np.array([1.0 - BETTER_SHARE, WORSE_SHARE])
-    ends = np.quantile(several, shares if direction == "minimize" else 1.0 - shares)
-    wide = choose_scale(values, np.concatenate([matters, ends]))
-    is_cheap = wide.kind == scale.kind == "linear" and wide.high - wide.low <= CHEAP * (scale.high - scale.low)
-    return wide if shown < HALF or is_cheap else scale
+        kind, threshold = "symlog", 10.0 ** math.floor(math.log10(least))
+        with np.errstate(over="ignore"):
+            scaled, ends = np.arcsinh(every / threshold), np.arcsinh(ends / threshold)
+    room = float(np.ptp(ends))
+    is_near = (scaled >= ends[0] - room) & (scaled <= ends[1] + room)
+    shown = every[is_near] if np.ptp(scaled) > ROOMY * np.ptp(scaled[is_near]) else every
+    return ValueScale(kind, float(np.min(shown)), float(np.max(shown)), threshold)
 
 
 def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, float]:
@@ -259,8 +242,8 @@ class ValueMark(NamedTuple):
     is_hollow: bool = False
 
 
-def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
-    """Mark values, with triangles at the border for values beyond the axis, and return the number of triangles.
+def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> None:
+    """Mark values, with triangles at the border instead of dots for values beyond the axis.
 
     The legend shows a mark that is in the plot: the dot, or a triangle if all values lie beyond.
 
@@ -268,15 +251,11 @@ def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
     values: (n,).
     """
     if not len(values):
-        return 0
-    outside = is_beyond(axes, values)
-    marks = [axes.scatter(at, values, s=mark.size, marker=mark.marker)]
-    for is_out, height, triangle in (
-        (outside & (values > axes.get_ylim()[1]), UPPER, "^"),
-        (outside & (values < axes.get_ylim()[0]), LOWER, "v"),
-    ):
-        if is_out.any():
-            marks.append(mark_border(axes, at[is_out].tolist(), height, 16, [mark.color], triangle))
+        return
+    inside = ~np.any(find_beyond(axes, values), axis=0)
+    dots = [axes.scatter(at[inside], values[inside], s=mark.size, marker=mark.marker)] if inside.any() else []
+    marks = [*dots, *mark_beyond(axes, at, values, mark.color)]
+    marks[0].set_label(mark.label)
     for drawn in marks:
         if mark.is_hollow:
             drawn.set(facecolor="none", edgecolor=mark.color, linewidth=1.0, zorder=1)
@@ -284,20 +263,28 @@ def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
             drawn.set(color=mark.color, linewidth=1.6, zorder=2)
         else:
             drawn.set(color=mark.color, alpha=0.85, linewidth=0, zorder=2)
-    marks[1 if outside.all() else 0].set_label(mark.label)
-    return int(outside.sum())
 
 
-def mark_border(
-    axes: Axes, at: Sequence[float], height: float, size: float, colors: list[str], marker: str
-) -> PathCollection:
-    """Draw marks at a fixed share of the axes' height, and return them.
+def mark_beyond(axes: Axes, at: Array, values: Array, color: str) -> list[PathCollection]:
+    """Draw triangles at the border for values beyond the axis, and return them.
 
-    height: share from the lower end, in [0, 1].
+    at: positions on the x axis (n,).
+    values: (n,).
+    """
+    sides = zip(find_beyond(axes, values), (True, False), strict=True)
+    return [mark_border(axes, at[own], up, 18, color, "^" if up else "v") for own, up in sides if own.any()]
+
+
+def mark_border(axes: Axes, at: Array, is_upper: bool, size: float, color: str, marker: str) -> PathCollection:
+    """Draw marks in the strip at the upper or the lower border, and return them.
+
+    at: positions on the x axis (n,).
     size: area in square points.
     """
-    place = axes.get_xaxis_transform()
-    return axes.scatter(at, np.full(len(at), height), s=size, color=colors, marker=marker, transform=place, zorder=2)
+    heights, place = np.full(len(at), 1.0 - STRIP / 2.0 if is_upper else STRIP / 2.0), axes.get_xaxis_transform()
+    axes.update_datalim(np.column_stack([at, heights]), updatey=False)
+    axes.autoscale_view(scaley=False)
+    return axes.scatter(at, heights, s=size, color=color, marker=marker, transform=place, zorder=2)
 
 
 def label_values(values: Sequence[object], most: int) -> list[str]:
@@ -362,9 +349,7 @@ def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: A
     dots: coordinates of all points (n, 2).
     line: coordinates of the line's corners (m, 2), m from 0.
     """
-    root: Any = axes.figure.canvas.figure  # the axes may be in a subfigure
-    if (engine := root.get_layout_engine()) is not None:
-        engine.execute(root)
+    run_layout(axes)
     point = axes.figure.dpi / 72.0
     covered = axes.transData.transform(np.reshape(dots, (-1, 2)))
     crossed = _walk_line(axes.transData.transform(np.reshape(line, (-1, 2))), STEP * point)

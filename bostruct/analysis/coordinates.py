@@ -80,7 +80,7 @@ def plot_parallel_coordinates(
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
     hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
     what = "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}"
-    pictures.set_title(axes, result, what, note=pictures.describe_thinning(trials, completed))
+    pictures.set_title(axes, result, what, note=pictures.describe_thinning(len(completed), pictures.MOST_DRAWN_LINES))
     if hidden:
         axes.set_title(describe_hidden(hidden), loc="right", fontsize=8, color=pictures.GRAY, pad=14)
     return axes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bostruct.analysis import pictures
-from bostruct.analysis.axes import is_beyond
+from bostruct.analysis.axes import mark_beyond
 from bostruct.analysis.plots import choose_run_scale
 from bostruct.checks import optional_import
 from bostruct.contracts import BostructError
@@ -63,36 +63,28 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
         )
     scale = choose_run_scale(result)
     axes = pictures.take_axes(ax, 7.2, 4.4)
-    scale.apply(axes, result.direction)
+    scale.apply(axes)
     beginning = pictures.count_beginning(result)
     pictures.compress_beginning(axes, beginning, len(result.order), f"first {beginning}")
-    _draw_pairs(axes, pairs, places)
-    if result.has_feasible:
-        line = list_ancestors(result.best_trial, completed)
-        xs, ys = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
-        label = f"best, {pictures.name_trial(result, line[0].number)}; {len(line) - 1} ancestors"
-        axes.plot(xs, ys, color=pictures.ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)
-    values = np.array([trial.values[0] for trial in completed])
-    beyond = int(is_beyond(axes, values).sum())
-    name = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
-    axes.set(xlabel="trials finished", ylabel=f"{name}{scale.describe(beyond)}")
-    pictures.clear_frame(axes)
-    pictures.set_title(axes, result, "genealogy")
-    pictures.put_legend_below(axes)
-    return axes
-
-
-def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, int]) -> None:
-    """Draw the lines from parents to children, with marks that grow with the number of children."""
+    xs, values = np.array([places[trial.number] for trial in completed]), np.array([t.values[0] for t in completed])
     children = Counter(parent.number for parent, _ in pairs)
     lines = [[(places[trial.number], trial.values[0]) for trial in pair] for pair in pairs]
     collections = optional_import("matplotlib.collections", "plot")
     axes.add_collection(collections.LineCollection(lines, colors=pictures.GRAY, linewidths=0.7, alpha=0.6, zorder=1))
-    by_number = {trial.number: trial for pair in pairs for trial in pair}
-    xs, ys = [places[number] for number in by_number], [trial.values[0] for trial in by_number.values()]
-    sizes = [12.0 + 9.0 * children[number] for number in by_number]
-    label = "trial, larger with more children"
-    axes.scatter(xs, ys, s=sizes, color=pictures.BLUE, linewidths=0, label=label, zorder=2)
+    look: pictures.Look = {"color": pictures.BLUE, "linewidths": 0, "label": "trial, larger with more children"}
+    axes.scatter(xs, values, s=[12.0 + 9.0 * children[trial.number] for trial in completed], zorder=2, **look)
+    mark_beyond(axes, xs, values, pictures.BLUE)
+    if result.has_feasible:
+        line = list_ancestors(result.best_trial, completed)
+        path = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
+        label = f"best, {pictures.name_trial(result, line[0].number)}; {len(line) - 1} ancestors"
+        axes.plot(*path, color=pictures.ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)
+    name = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
+    axes.set(xlabel="trials finished", ylabel=f"{name}{scale.describe(axes, values)}")
+    pictures.clear_frame(axes)
+    pictures.set_title(axes, result, "genealogy")
+    pictures.put_legend_below(axes)
+    return axes
 
 
 def list_pairs(completed: Sequence[Trial]) -> list[tuple[Trial, Trial]]:

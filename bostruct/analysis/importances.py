@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -169,7 +168,8 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     if any(effect.is_vague for _, effect, _ in shown):
         lines.append("hatched: no clear effect (the spread is at least as large as the share)")
     lines.append(found.sample_warning)
-    wrapped = [part for line in lines for part in textwrap.wrap(line, 80)]
+    pictures.run_layout(axes)
+    wrapped = [part for line in lines for part in pictures.wrap_evenly(axes, line)]
     axes.set_title("\n".join(wrapped), loc="left", fontsize=10 if len(wrapped) == 1 else 9)
     return axes
 

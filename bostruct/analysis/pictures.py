@@ -31,6 +31,8 @@ DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)),
 MARKS = "os^DvPX*<>"
 BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
 UNNAMED = "study"  # default name of a study
+EDGE = 0.01  # share of the axis of trials at each end, for whole marks
+LETTERS, LEAST_LETTERS = 15.0, 40  # letters of 9 points in an inch, and in a line of a title
 LEGEND_ROOM = 36.0  # points below the axes for tick labels and an axis label
 MOST_DRAWN, MOST_DRAWN_LINES = 1_000, 300  # trials with a dot in each panel, and with a line
 MOST_LETTERS = 32  # in a name on an axis
@@ -75,9 +77,9 @@ def rank_trials(result: Result, trials: Sequence[Trial], objective: int) -> IntA
     return np.lexsort((values, [bool(trial.broken) for trial in trials]))
 
 
-def describe_thinning(drawn: Sequence[Trial], completed: Sequence[Trial]) -> str:
-    """Return how many trials are drawn; empty if all are drawn."""
-    return f"{len(drawn):,} of {len(completed):,} trials drawn, evenly by rank" if len(drawn) < len(completed) else ""
+def describe_thinning(count: int, most: int) -> str:
+    """Return how many of the completed trials are drawn; empty if all are drawn."""
+    return f"{most:,} of {count:,} trials drawn, evenly by rank" if count > most else ""
 
 
 def list_runs(name: str, group: object) -> list[Result]:
@@ -222,6 +224,20 @@ def set_title(axes: Axes, result: Result, what: str = "", *, note: str = "", has
     axes.set_title(title, loc="left", fontsize=10, pad=14)
 
 
+def run_layout(axes: Axes) -> None:
+    """Place the axes in their figure, if its layout is automatic, to measure them."""
+    root: Any = axes.figure.canvas.figure  # the axes may be in a subfigure
+    if (engine := root.get_layout_engine()) is not None:
+        engine.execute(root)
+
+
+def wrap_evenly(axes: Axes, line: str) -> list[str]:
+    """Return a line of a title of 9 points as the fewest lines that fit above the axes, of nearly equal lengths."""
+    width = max(int(LETTERS * axes.bbox.width / axes.figure.dpi), LEAST_LETTERS)
+    count = len(textwrap.wrap(line, width))
+    return next(lines for most in range(1, width + 1) if len(lines := textwrap.wrap(line, most)) <= count)
+
+
 def describe_study(result: Result) -> str:
     """Return the name of a study, if any, its method, and the number of finished trials."""
     count = len(result.order)
@@ -303,18 +319,19 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     beginning: number of first trials, which are compressed unless they are few, or all.
     total: number of trials.
     """
-    axes.set_xlim(0.5, max(total, 1) + 0.5)
+    edge = max(0.5, EDGE * total)
+    axes.set_xlim(1.0 - edge, max(total, 1) + edge)
     name_trials(axes, total)
     if not 0 < beginning < total:
         return
-    border = beginning + 0.5
-    axes.axvspan(0.5, border, color="#20262c" if is_dark(axes) else "#f1f3f5", linewidth=0, zorder=0)
-    slope = min(1.0, (total - beginning) / 6.0 / beginning)
+    border, slope = beginning + 0.5, min(1.0, (total - beginning) / 6.0 / beginning)
+    left = 1.0 - edge / slope
+    axes.axvspan(left, border, color="#20262c" if is_dark(axes) else "#f1f3f5", linewidth=0, zorder=0)
     axes.set_xscale("function", functions=(lambda x: _bend(x, border, slope), lambda x: _bend(x, border, 1.0 / slope)))
-    axes.set_xlim(0.5, total + 0.5)
+    axes.set_xlim(left, total + edge)
     axes.set_xticks(_choose_ticks(beginning, total, slope))
     above = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
-    axes.annotate(label, (0.5, 1.0), (0, 2), va="bottom", fontsize=8, color=GRAY, **above)
+    axes.annotate(label, (left, 1.0), (0, 3), va="bottom", fontsize=8, color=GRAY, **above)
 
 
 def name_trials(axes: Axes, total: int) -> None:

@@ -16,9 +16,9 @@ from bostruct.analysis.axes import (
     ValueMark,
     ValueScale,
     choose_scale,
-    choose_scale_of_most,
+    find_beyond,
     first_that_matters,
-    is_beyond,
+    lie_outside,
     mark_border,
     mark_values,
     pick_what_matters,
@@ -55,11 +55,11 @@ MOST_BANDS = 3  # curves with a band each; more curves have error bars, only at 
 def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float | None = None) -> Axes:
     """Plot every value of a run and the best so far.
 
-    The y axis fits the trials after the initial phase: linear, or logarithmic if positive values span decades. Values
-    outside are triangles at the border, which the axis counts. The initial phase is gray and compressed. Marks show how
-    points were chosen; bars are one standard deviation of known or measured noise; hollow marks violate a constraint;
-    dashes were stopped early; failed and infeasible trials are marked at the border. If no trial is feasible, the title
-    names the constraints and the nearest trial.
+    The y axis is linear, or logarithmic if positive values span decades. Far values are triangles at the border, which
+    the axis label counts. The best trial is a star; the recommended trial has a ring, if it differs. The initial phase
+    is gray and compressed. Marks show how points were chosen; bars are one standard deviation of known or measured
+    noise; hollow marks violate a constraint; dashes were stopped early; failed and infeasible trials are marked at the
+    border. If no trial is feasible, the title names the constraints and the nearest trial.
 
     Parameters
     ----------
@@ -96,16 +96,16 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     best = np.array([math.nan if step.best_value is None else step.best_value for step in steps])
     beginning = pictures.count_beginning(result)
     scale = choose_run_scale(result, optimum)
-    scale.apply(axes, result.direction)
+    scale.apply(axes)
     pictures.compress_beginning(axes, beginning, len(steps), f"first {beginning}")
-    outside = _mark_values(axes, finished, steps[-1].trial)
+    _mark_values(axes, finished, steps[-1].trial)
     _draw_without_value(axes, finished, result.direction)
     _draw_best(axes, result, best)
     if optimum is not None:
         draw_optimum(axes, optimum)
-    marks = " ▲▼" if outside else ""
+    values = _list_run_values(result.list_completed())
     name = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
-    axes.set(xlabel="trials finished", ylabel=f"{name}{scale.describe(outside)}{marks}")
+    axes.set(xlabel="trials finished", ylabel=f"{name}{scale.describe(axes, values)}")
     pictures.clear_frame(axes)
     pictures.set_title(axes, result, note=pictures.describe_limits(result))
     pictures.put_legend_below(axes)
@@ -156,17 +156,17 @@ def plot_convergence(
     longest = int(max(curve.trials[-1] for curve in curves))
     axes = pictures.take_axes(ax, 8.6, 4.6)
     scale = choose_scale(*_collect_values(curves, beginning, direction, optimum))
-    scale.apply(axes, direction)
+    scale.apply(axes)
     pictures.compress_beginning(axes, beginning, longest, f"first {beginning}")
     shared = beginning if _is_shared(curves, beginning) else 0
     _draw_curves(axes, curves, shared)
     if optimum is not None:
         draw_optimum(axes, optimum)
-    is_cut = any(is_beyond(axes, curve.mean).any() for curve in curves)
+    is_cut = any(lie_outside(curve.mean, *axes.get_ylim()).any() for curve in curves)
     start = ", start beyond" * is_cut
     names = {pictures.name_objective(run, 0) for run in runs}
     what = "value" if len(names) > 1 else names.pop()
-    axes.set(xlabel="trials finished", ylabel=f"best {what} ({direction}d){scale.describe(0)}{start}")
+    axes.set(xlabel="trials finished", ylabel=f"best {what} ({direction}d){scale.describe(axes, np.empty(0))}{start}")
     pictures.clear_frame(axes)
     error = ", ± one standard error" if any(curve.error is not None for curve in curves) else ""
     axes.set_title(f"{pictures.describe_means('best value', groups.values())}{error}", loc="left", fontsize=10, pad=14)
@@ -209,7 +209,7 @@ def draw_optimum(axes: Axes, optimum: float) -> None:
     optimum: the best possible value, in the user's units.
     """
     label = f"optimum {optimum:.6g}"
-    if is_beyond(axes, np.array([optimum]))[0]:
+    if np.any(find_beyond(axes, np.array([optimum]))):
         axes.plot([], [], label=f"{label}, not in the picture", **pictures.DASHED)
     else:
         axes.axhline(optimum, label=label, zorder=1, **pictures.DASHED)
@@ -228,15 +228,16 @@ def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale
     late = np.array([value for value in best if value is not None], dtype=np.float64)
     values = _list_run_values(completed)
     matters = pick_what_matters(values, late, kept, result.direction, optimum)
-    return choose_scale_of_most(values, matters, _list_run_values(chosen), result.direction)
+    middle = np.sort(_list_run_values(chosen))[len(chosen) // 2 :][:1]  # even if most violate a constraint
+    return choose_scale(values, np.append(matters, middle))
 
 
 def _list_run_values(trials: Sequence[Trial]) -> Array:
     return np.array([trial.value for trial in trials], dtype=np.float64)
 
 
-def _mark_values(axes: Axes, finished: list[_FinishedTrial], best: Trial | None) -> int:
-    """Mark every value except the best, which gets a star, and return how many lie beyond the axis."""
+def _mark_values(axes: Axes, finished: list[_FinishedTrial], best: Trial | None) -> None:
+    """Mark every value except the best, which gets a star."""
     completed = [one for one in finished if one.trial.status == "completed"]
     others = [one for one in completed if best is None or one.trial.number != best.number]
     kept = [one for one in others if one.trial.is_feasible]
@@ -251,10 +252,8 @@ def _mark_values(axes: Axes, finished: list[_FinishedTrial], best: Trial | None)
     marks.append((STOPPED, [one for one in kept if one.trial.stopped_at is not None]))
     marks.append((BROKEN, [one for one in others if one.trial.broken]))
     _draw_noise(axes, completed)
-    return sum(
-        mark_values(axes, np.array([one.at for one in own]), np.array([one.trial.value for one in own]), mark)
-        for mark, own in marks
-    )
+    for mark, own in marks:
+        mark_values(axes, np.array([one.at for one in own]), _list_run_values([one.trial for one in own]), mark)
 
 
 def _draw_noise(axes: Axes, completed: list[_FinishedTrial]) -> None:
@@ -278,12 +277,11 @@ def _noise_of(trial: Trial) -> float | None:
 
 def _draw_without_value(axes: Axes, finished: list[_FinishedTrial], direction: str) -> None:
     """Mark trials without a value at the worse border."""
-    height = 0.99 if direction == "minimize" else 0.01
     for status, (marker, color) in WITHOUT_VALUE.items():
         own = [one.at for one in finished if one.trial.status == status]
         if own:
-            marks = mark_border(axes, own, height, 26, [color], marker)
-            marks.set(label=f"{len(own)} {status}", linewidths=1.2, clip_on=False, zorder=4)
+            marks = mark_border(axes, np.array(own), direction == "minimize", 26, color, marker)
+            marks.set(label=f"{len(own)} {status}", linewidths=1.2, zorder=4)
 
 
 def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
@@ -301,10 +299,21 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
     axes.plot(at[is_known], best[is_known], drawstyle="steps-post", color=ink, linewidth=1.8, label=label, zorder=3)
     found, value = result.order.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=ink, zorder=5)
+    _draw_recommended(axes, result)
     name = f"\N{BLACK STAR} best {value:.6g}, {pictures.name_trial(result, trial.number)}"
     axes.annotate(  # above the axes, where there are no values
-        name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=ink
+        name, (1, 1), (0, 4), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=ink
     )
+
+
+def _draw_recommended(axes: Axes, result: Result) -> None:
+    """Draw a ring around the recommended trial, if the model recommends a trial with another value than the best."""
+    found = result.recommended
+    if found.mean is None or found.trial.value == result.best_value:
+        return
+    at, height = result.order.index(found.trial.number) + 1, np.clip(found.trial.values[0], *axes.get_ylim())
+    look: pictures.Look = {"facecolor": "none", "edgecolor": pictures.ORANGE, "linewidth": 1.6}
+    axes.scatter(at, height, s=80, label=f"recommended, trial {found.trial.number}", zorder=5, **look)
 
 
 class _Curve(NamedTuple):

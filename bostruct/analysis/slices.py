@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis import pictures
-from bostruct.analysis.axes import ValueMark, choose_scale, is_beyond, label_values, mark_values
+from bostruct.analysis.axes import ValueMark, choose_scale, label_values, mark_values
 from bostruct.analysis.importances import importance
 from bostruct.analysis.plots import choose_run_scale
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
@@ -33,6 +33,7 @@ MOST_LETTERS = 12  # in the label of a category
 LETTER = 5.0  # width of a letter below an axis, in points
 LINE = 10.0  # height of a line of letters, in points
 STEEP = 1.5  # lines apart, below which slanted labels overlap
+CROWDED = 10  # trials per number from which numbers are jittered like categories
 GOLDEN = 0.6180339887498949  # its multiples modulo 1 are evenly spread: deterministic jitter
 INITIAL = ValueMark("initial", "#999999", "s", 16.0)
 CHOSEN = ValueMark("chosen by the method", pictures.BLUE, size=16.0)
@@ -52,9 +53,9 @@ def plot_slices(
     """Plot values against each variable, the most important first.
 
     A line with a 95% band is the model's posterior without noise, when one variable of the best point changes and the
-    others stay. It is missing without a model, and if no trial is feasible; the title states this. Categories are
-    jittered. Trials of the initial phase are gray, and the best is a star. Values outside are triangles at the border.
-    At most 1,000 trials are drawn, chosen evenly by rank.
+    others stay. It is missing without a model, and if no trial is feasible; the title states this. Categories, and few
+    numbers of many trials, are jittered. Trials of the initial phase are gray, and the best is a star. Values outside
+    are triangles at the border. At most 1,000 trials are drawn, chosen evenly by rank.
 
     Parameters
     ----------
@@ -97,19 +98,17 @@ def plot_slices(
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
-    values = np.array([trial.values[objective] for trial in completed])
+    values = np.array([trial.values[objective] for trial in trials])
     scale = choose_run_scale(result) if result.goals.n_objectives == 1 else choose_scale(values, np.empty(0))
     slices = {} if best is None else _predict_slices(result, shown, trials[best].point, objective)
     for panel, column in zip(panels, shown, strict=True):
-        scale.apply(panel, result.goals.directions[objective])
+        scale.apply(panel)
         draw_panel(panel, column, trials, best, objective, slices.get(column.name))
         pictures.clear_frame(panel)
-    outside = int(is_beyond(panels[0], values).sum())
-    panels[0].set_ylabel(
-        f"{pictures.name_objective(result, objective)}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9
-    )
+    label = f"{pictures.name_objective(result, objective)}{scale.describe(panels[0], values)}"
+    panels[0].set_ylabel(label, fontsize=9)
     what = "slices through the best" if slices else "values by variable"
-    note = [pictures.describe_limits(result), pictures.describe_thinning(trials, completed)]
+    note = [pictures.describe_limits(result), pictures.describe_thinning(len(completed), pictures.MOST_DRAWN)]
     pictures.set_title(
         panels[0], result, what, note="\n".join(filter(None, note)), has_second=bool(hidden) and len(panels) == 1
     )
@@ -142,8 +141,7 @@ def draw_panel(
     found: the model's predictions; None without a model.
     """
     values = np.array([trial.values[objective] for trial in trials])
-    jitter = 0.28 * (2.0 * (np.arange(len(trials)) * GOLDEN % 1.0) - 1.0) if column.categories else 0.0
-    places = column.places + jitter
+    places = _spread_places(column)
     is_early = np.array([trial.origin in pictures.BEGINNING for trial in trials])
     is_kept = np.array([trial.is_feasible for trial in trials])
     if found is not None:
@@ -158,6 +156,20 @@ def draw_panel(
     _name_places(axes, column)
     if lacking := int(np.isnan(column.places).sum()):
         axes.set_xlabel(f"{pictures.shorten_label(column.name)} ({lacking} trials lack it)", fontsize=9)
+
+
+def _spread_places(column: PointColumn) -> Array:
+    """Return the places with deterministic jitter, for categories and for few numbers that many trials share (n,)."""
+    places = column.places
+    jitter = 0.28 * (2.0 * (np.arange(len(places)) * GOLDEN % 1.0) - 1.0)
+    seen = np.unique(places[~np.isnan(places)])
+    if column.categories:
+        return places + jitter
+    if not (column.is_whole or column.choices) or not 1 < len(seen) <= len(places) / CROWDED:
+        return places
+    if column.is_log:
+        return places * np.min(seen[1:] / seen[:-1]) ** jitter
+    return places + np.min(np.diff(seen)) * jitter
 
 
 def put_slice_legend(panels: NDArray[np.object_]) -> None:

@@ -10,7 +10,6 @@ import pytest
 import bostruct as bo
 from bostruct.analysis.genealogy import list_ancestors, plot_genealogy
 from bostruct.analysis.pictures import write_ordinal
-from bostruct.analysis.plots import choose_run_scale
 from bostruct.contracts import BostructError
 
 SPACE = {f"b{i}": bool for i in range(8)}
@@ -66,18 +65,14 @@ def test_ancestors_end_where_the_records_go_round_or_are_no_numbers():
     assert [trial.number for trial in list_ancestors(told[2], told)] == [2]
 
 
-def test_values_in_the_margin_of_the_axis_are_not_counted_as_beyond():
-    study = bo.Study({f"b{i}": bool for i in range(20)}, method="evolution", seed=0)
-    study.optimize(
-        lambda point: sum((1.0 + 0.1 * int(name[1:])) * on for name, on in point.items()), 60, progress=False
-    )
+def test_values_beyond_the_axis_are_triangles_and_counted():
+    study = bo.Study(SPACE, method="evolution", seed=0)
+    study.optimize(lambda point: float(sum(point.values())) + 1e4 * (point["b0"] and point["b1"]), 60, progress=False)
     axes = plot_genealogy(study)
-    low, high = axes.get_ylim()
     values = np.array([trial.value for trial in study.trials])
-    scale, beyond = choose_run_scale(study.result), int(np.sum((values < low) | (values > high)))
-    assert np.sum((values < scale.low) | (values > scale.high)) > beyond  # the margin holds some
-    assert beyond
-    assert axes.get_ylabel().endswith(f", {beyond} beyond the axis")
+    assert axes.get_ylabel().endswith(f", {np.sum(values > 1e3)} beyond the axis ▲")
+    places = [one for one in axes.collections if one.get_offset_transform() == axes.get_xaxis_transform()]
+    assert {int(x) - 1 for one in places for x, _ in one.get_offsets()} == set(np.flatnonzero(values > 1e3).tolist())
 
 
 def test_ordinals_have_their_endings():

@@ -80,8 +80,37 @@ def test_the_initial_phase_takes_a_seventh_of_the_width():
 def test_an_outlier_is_at_the_border_and_counted():
     axes = plot_history(result([1e6, 5.0, 4.0, 2.0, 4.0, 3.5, 2.5, 2.2, 3.0, 1.0]))
     assert axes.get_ylim()[1] < 10.0
-    assert axes.get_ylabel() == "value (minimized), 1 beyond the axis ▲▼"
-    assert [1.0, 0.955] in [place for label, found in marks(axes).items() if label[0] == "_" for place in found]
+    assert axes.get_ylabel() == "value (minimized), 1 beyond the axis ▲"
+    assert [place for found in marks(axes).values() for place in found if place[0] == 1.0] == [[1.0, 0.985]]  # no dot
+
+
+def test_all_values_are_shown_unless_some_are_far():
+    """The axis left out 15 of 80 values between -7 and 5, and ended at 1."""
+    values = [5.2, 4.0, 3.0, 1.5, *np.linspace(0.5, -6.8, 30), *[-5.0, -2.0, 2.5] * 10]
+    axes = plot_history(result(values, ["initial"] * 4 + ["model"] * 60))
+    assert "beyond" not in axes.get_ylabel()
+    low, high = axes.get_ylim()
+    assert low < min(values) < max(values) < high
+
+
+def test_marks_of_the_first_and_the_last_of_many_trials_are_whole():
+    axes = plot_history(result([float(i % 50) for i in range(2000)], ["initial"] * 10 + ["model"] * 1990))
+    axes.figure.draw_without_rendering()
+    ends = axes.transData.transform([[1.0, 0.0], [2000.0, 0.0]])[:, 0]
+    radius = 2.2 * axes.figure.dpi / 72.0  # of a dot of 18 square points
+    assert axes.bbox.x0 + radius < ends[0] < ends[1] < axes.bbox.x1 - radius
+
+
+def test_the_recommended_trial_has_a_ring_if_it_is_not_the_best():
+    noise = np.random.default_rng(0)
+    study = bo.Study({"x": bo.Real(0.0, 1.0)}, seed=0)
+    study.optimize(lambda point: (point["x"] - 0.3) ** 2 + noise.normal(), 20, progress=False)
+    found = study.result.recommended.trial
+    assert found.number != study.best_trial.number
+    axes = plot_history(study)
+    assert marks(axes)[f"recommended, trial {found.number}"] == [[found.number + 1, found.value]]
+    exact = bo.minimize(lambda point: point["x"], {"x": [1, 2, 3]}, 3, seed=0, progress=False)
+    assert not [label for label in marks(plot_history(exact)) if label.startswith("recommended")]
 
 
 def test_positive_values_over_decades_are_on_a_log_scale():

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 import bostruct as bo
+from bostruct.analysis import pictures
 from bostruct.analysis.slices import plot_slices, put_slice_legend
 
 
@@ -15,8 +19,33 @@ def test_values_beyond_the_axis_are_triangles_and_none_is_lost():
     (panel,) = plot_slices(done, ["y"])
     beyond = [one for one in panel.collections if one.get_offset_transform() == panel.get_xaxis_transform()]
     assert sorted(x for one in beyond for x, _ in one.get_offsets()) == [0.0, 0.25, 0.5]
-    assert panel.get_ylabel() == "value, 3 beyond the axis ▲▼"
+    assert panel.get_ylabel() == "value, 3 beyond the axis ▲"
     assert [one.get_xlabel().split(" (")[0] for one in plot_slices(done)][-1] == "y"
+
+
+def test_of_many_trials_those_drawn_are_counted(monkeypatch):
+    monkeypatch.setattr(pictures, "MOST_DRAWN", 50)
+    done = bo.Study({"x": bo.Real(0.0, 1.0)}, method="random", seed=0)
+    for i in range(100):
+        done.add({"x": i / 99}, 1e6 if i < 10 else -i / 99)
+    (panel,) = plot_slices(done)
+    beyond = [one for one in panel.collections if one.get_offset_transform() == panel.get_xaxis_transform()]
+    assert sum(len(one.get_offsets()) for one in beyond) == 5
+    assert panel.get_ylabel() == "value, 5 beyond the axis ▲"
+    assert panel.get_xlim()[0] < 0.0  # the triangles count
+
+
+@pytest.mark.parametrize("variable", [bo.Integer(1, 4), bo.Ordinal([1, 2, 4, 8]), bo.Ordinal([0.5, 1.5, 2.5, 3.5])])
+def test_few_numbers_of_many_trials_are_jittered_like_categories(variable):
+    done = bo.Study({"n": variable, "y": bo.Real(0, 1)}, method="random", seed=0)
+    done.optimize(lambda point: point["n"] + point["y"], 60, progress=False)
+    for result, is_jittered in ((done.result, True), (done.result.where(lambda point: point["y"] < 0.2), False)):
+        (panel,) = plot_slices(result, ["n"])
+        places = np.concatenate([one.get_offsets()[:, 0] for one in panel.collections if one.get_label() != "best"])
+        known = np.array(sorted({trial.point["n"] for trial in result.trials}), dtype=float)
+        nearest = np.abs(places[:, None] - known).min(axis=1)
+        assert (len(np.unique(places)) > 50) == is_jittered
+        assert 0.0 < nearest.max() < 0.35 * np.diff(known).max() if is_jittered else nearest.max() == 0.0
 
 
 def test_subsets_have_labels_that_differ():

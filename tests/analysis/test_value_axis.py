@@ -12,8 +12,7 @@ from bostruct.analysis.axes import (
     LARGEST,
     choose_ends,
     choose_scale,
-    choose_scale_of_most,
-    is_beyond,
+    find_beyond,
     pick_what_matters,
 )
 
@@ -33,6 +32,22 @@ def test_what_matters_is_inside(values, matters):
 def test_without_a_reason_all_values_are_shown_on_a_linear_axis():
     values = np.array([1.0, 2.0, 2.4])
     assert choose_scale(values, values[:2])[:3] == ("linear", 1.0, 2.4)
+    assert choose_scale(np.array([1.0, 2.0, 3.9]), values[:2])[:3] == ("linear", 1.0, 3.9)
+
+
+def test_values_are_left_out_only_if_all_take_three_times_the_height():
+    near, matters = [1.0, 2.0, 2.9], np.array([1.0, 2.0])
+    assert choose_scale(np.array([*near, 6.6]), matters)[:3] == ("linear", 1.0, 6.6)
+    assert choose_scale(np.array([*near, 6.8]), matters)[:3] == ("linear", 1.0, 2.9)
+    assert choose_scale(10.0 ** np.array([*near, 6.6]), 10.0 ** np.array([1.0, 2.9])).high > 1e6
+    tail = np.random.default_rng(0).exponential(size=2000)
+    assert choose_scale(tail, np.quantile(tail, [0.0, 0.8])).high == max(tail)
+
+
+def test_large_values_of_both_signs_are_shown_unless_they_are_far():
+    inner = np.array([-3.0, 0.0, 1.0, 2.0, 1e4])
+    assert choose_scale(np.array([-5e3, 2e4]), inner)[:3] == ("symlog", -5e3, 2e4)
+    assert choose_scale(np.array([-5e3, 1e60]), inner)[:3] == ("symlog", -5e3, 1e4)
 
 
 def test_outliers_are_left_out():
@@ -106,7 +121,7 @@ def test_numbers_of_any_size_are_drawn_without_a_warning(values, chosen, directi
     told, picked = np.array(values), np.array(chosen)
     axes = Figure().subplots()
     matters = pick_what_matters(told, told[:1], picked, direction, None)
-    choose_scale_of_most(told, matters, picked, direction).apply(axes, direction)
+    choose_scale(told, matters).apply(axes)
     low, high = axes.get_ylim()
     assert np.isfinite([low, high]).all()
     assert low < high
@@ -115,23 +130,14 @@ def test_numbers_of_any_size_are_drawn_without_a_warning(values, chosen, directi
 
 def test_a_value_in_the_margin_is_not_beyond():
     axes = Figure().subplots()
-    choose_scale(np.array([1.0, 2.0]), np.array([1.0, 2.0])).apply(axes, "minimize")
-    assert is_beyond(axes, np.array([0.8, 0.95, 1.0, 2.1, 2.2])).tolist() == [True, False, False, False, True]
-
-
-def test_most_of_what_was_chosen_is_inside_whatever_else_matters():
-    chosen, matters = np.linspace(0.0, 10.0, 41), np.array([30.0, 31.0])
-    for sign, direction in ((1.0, "minimize"), (-1.0, "maximize")):
-        scale = choose_scale_of_most(sign * chosen, sign * matters, sign * chosen, direction)
-        assert scale.low <= min(sign * matters) <= max(sign * matters) <= scale.high
-        assert np.mean((sign * chosen >= scale.low) & (sign * chosen <= scale.high)) >= 0.7
-    mostly = np.array([*[30.5] * 15, *chosen[:15]])  # half of them
-    assert choose_scale_of_most(mostly, matters, mostly, "minimize") == choose_scale(mostly, matters)
+    choose_scale(np.array([1.0, 2.0]), np.array([1.0, 2.0])).apply(axes)
+    above, below = find_beyond(axes, np.array([0.92, 0.98, 1.0, 2.02, 2.08]))
+    assert (above.tolist(), below.tolist()) == ([False] * 4 + [True], [True] + [False] * 4)
 
 
 def test_numbers_between_powers_of_ten_are_named_in_full():
     axes = Figure().subplots()
-    choose_scale(np.empty(0), np.array([0.2, 6.0])).apply(axes, "minimize")
+    choose_scale(np.empty(0), np.array([0.2, 6.0])).apply(axes)
     axes.figure.draw_without_rendering()
     named = [label.get_text() for label in axes.get_yticklabels()]
     assert {"0.2", "0.5", "1", "2", "5"} <= set(named)

@@ -17,7 +17,7 @@ from bostruct.analysis.coordinates import plot_parallel_coordinates
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.importances import plot_importance
-from bostruct.analysis.pictures import MOST_DRAWN, MOST_DRAWN_LINES
+from bostruct.analysis.pictures import GRAY, MOST_DRAWN, MOST_DRAWN_LINES, describe_thinning
 from bostruct.analysis.report import tables
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import cut_end
@@ -133,6 +133,8 @@ def draw_slices(run: Run, figure: Any) -> None:
     for objective, panels in enumerate(grid):
         plot_slices(run.result, run.sorted_variables[objective][:count], panels, objective)
         panels[0].set_title("", loc="left")  # wider than a panel; the page has one
+    note = describe_thinning(len(run.result.list_completed()), MOST_DRAWN)
+    grid[0, 0].set_title(note, loc="left", fontsize=8, color=GRAY)
     put_slice_legend(grid)
 
 
@@ -142,9 +144,8 @@ def describe_slices(run: Run) -> str:
     text = f"Observed values against each of {', '.join(names)}{', the most important first' * bool(run.importances)}"
     if run.recommended is not None and run.recommended.mean is not None:
         text += ", and the model's predictions if this variable of the best point changes, with 95% intervals"
-    count = len(run.result.list_completed())
-    drawn = f" {MOST_DRAWN:,} of {count:,} trials are drawn, evenly by rank." if count > MOST_DRAWN else ""
-    return f"{text}.{drawn}{_describe_rows(run)}"
+    note = describe_thinning(len(run.result.list_completed()), MOST_DRAWN)
+    return f"{text}.{f' {note}.' if note else ''}{_describe_rows(run)}"
 
 
 def draw_parallel_coordinates(run: Run, figure: Any) -> None:

@@ -51,7 +51,7 @@ def test_of_many_trials_the_text_says_how_many_are_drawn(monkeypatch):
     for name, most in (("MOST_DRAWN", 20), ("MOST_DRAWN_LINES", 10)):
         monkeypatch.setattr(pictures, name, most)
     found = run({"a": range(40), "b": bool}, lambda p: float(p["a"] + p["b"]), 40)
-    assert "20 of 40 trials are drawn, evenly by rank." in describe_slices(found)
+    assert "20 of 40 trials drawn, evenly by rank." in describe_slices(found)
     assert "A line for each of 10 of 40 completed trials" in describe_parallel_coordinates(found)
 
 
