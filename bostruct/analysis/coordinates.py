@@ -162,12 +162,9 @@ def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
 def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> None:
     """Write values next to their ranks on the last axis: the best, quartiles, the worst."""
     ordered = np.sort(sign * values) * sign
-    for share in dict.fromkeys((0.0, 0.25, 0.5, 0.75, 1.0)):
-        i = round(share * (len(ordered) - 1))
+    for i in dict.fromkeys(round(share * (len(ordered) - 1)) for share in (0.0, 0.25, 0.5, 0.75, 1.0)):
         height = 1.0 - i / max(len(ordered) - 1, 1)
         axes.text(x + 0.12, height, f"{ordered[i]:.4g}", fontsize=8, va="center", color=pictures.choose_ink(axes))
-        if len(ordered) == 1:
-            break
     axes.text(x + 0.12, -0.13, label, fontsize=8, va="top", ha="center", color=pictures.choose_ink(axes))
 
 

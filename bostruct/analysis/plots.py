@@ -47,6 +47,7 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
 }
 BROKEN = ValueMark("violates a constraint", pictures.GRAY, size=20.0, is_hollow=True)
 STOPPED = ValueMark("stopped early", pictures.GRAY, "_", 36.0)
+UNKNOWN = pictures.GRAY, "x"  # mark of any other origin
 WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", pictures.INK)}  # marks at the worse border
 BoolArray = npt.NDArray[np.bool_]
 MOST_BANDS = 3  # curves with a band each; more curves have error bars, only at the end of the run
@@ -103,9 +104,9 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     _draw_best(axes, result, best)
     if optimum is not None:
         draw_optimum(axes, optimum)
-    values = _list_run_values(result.list_completed())
-    name = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
-    axes.set(xlabel="trials finished", ylabel=f"{name}{scale.describe(axes, values)}")
+    label = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
+    label += scale.describe(axes, _list_run_values(result.list_completed()))
+    axes.set(xlabel="trials finished", ylabel=label)
     pictures.clear_frame(axes)
     pictures.set_title(axes, result, note=pictures.describe_limits(result))
     pictures.put_legend_below(axes)
@@ -239,21 +240,19 @@ def _list_run_values(trials: Sequence[Trial]) -> Array:
 def _mark_values(axes: Axes, finished: list[_FinishedTrial], best: Trial | None) -> None:
     """Mark every value except the best, which gets a star."""
     completed = [one for one in finished if one.trial.status == "completed"]
-    others = [one for one in completed if best is None or one.trial.number != best.number]
-    kept = [one for one in others if one.trial.is_feasible]
-    whole = [one for one in kept if one.trial.stopped_at is None]
-    marks = [
-        (
-            ValueMark(origin, *ORIGINS.get(origin, (pictures.GRAY, "x"))),
-            [one for one in whole if one.trial.choice == origin],
-        )
-        for origin in dict.fromkeys(one.trial.choice for one in whole)
-    ]
-    marks.append((STOPPED, [one for one in kept if one.trial.stopped_at is not None]))
-    marks.append((BROKEN, [one for one in others if one.trial.broken]))
     _draw_noise(axes, completed)
-    for mark, own in marks:
+    groups: dict[ValueMark, list[_FinishedTrial]] = {}
+    for one in completed:
+        if best is None or one.trial.number != best.number:
+            groups.setdefault(_choose_mark(one.trial), []).append(one)
+    for mark, own in groups.items():
         mark_values(axes, np.array([one.at for one in own]), _list_run_values([one.trial for one in own]), mark)
+
+
+def _choose_mark(trial: Trial) -> ValueMark:
+    if trial.broken:
+        return BROKEN
+    return STOPPED if trial.stopped_at is not None else ValueMark(trial.choice, *ORIGINS.get(trial.choice, UNKNOWN))
 
 
 def _draw_noise(axes: Axes, completed: list[_FinishedTrial]) -> None:
