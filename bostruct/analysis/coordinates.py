@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.analysis import pictures
 from bostruct.analysis.axes import label_values
+from bostruct.analysis.importances import find_selected, is_selected
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.slices import GOLDEN, find_best
 from bostruct.checks import check_choice, optional_import
@@ -44,7 +45,7 @@ def plot_parallel_coordinates(
     result : Result or Study
         A result or study over a space of named variables.
     names : sequence of str, optional
-        The variables to show, in order. By default, the first 14.
+        The variables to show, in order. By default, the first 14, those that the last model of `auto` selected first.
     ax : matplotlib Axes, optional
         Axes to draw on. By default, axes of a new figure.
     objective : int, default 0
@@ -68,7 +69,9 @@ def plot_parallel_coordinates(
     completed = pictures.list_observed(result, objective)
     trials = pictures.thin_trials(result, completed, objective, pictures.MOST_DRAWN_LINES)
     table = read_columns(result, trials, names)
-    columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
+    selected = find_selected(result) if names is None else ()
+    ordered = sorted(table.columns, key=lambda column: not is_selected(column.name, selected))
+    columns = ordered if names is not None else ordered[:MOST_COLUMNS]
     axes = pictures.take_axes(ax, 2.0 + 1.0 * max(len(columns), 4), 4.2)
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     values = np.array([trial.values[objective] for trial in trials])
@@ -78,7 +81,7 @@ def plot_parallel_coordinates(
     _draw_columns(axes, columns)
     what = pictures.name_objective(result, objective)
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
-    hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
+    hidden = [column.name for column in ordered[len(columns) :]] + list(table.left_out)
     what = "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}"
     pictures.set_title(axes, result, what, note=pictures.describe_thinning(len(completed), pictures.MOST_DRAWN_LINES))
     if hidden:

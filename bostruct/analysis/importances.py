@@ -117,6 +117,11 @@ def find_selected(result: Result) -> tuple[str, ...]:
     return tuple(next(models, {}).get("variables", ()))
 
 
+def is_selected(name: str, selected: Sequence[str]) -> bool:
+    """Return whether a variable, or the variable whose part has the name, is selected."""
+    return any(name == one or name.startswith(f"{one}.") for one in selected)
+
+
 def plot_importance(found: Importances | Study | Result, ax: Axes | None = None, most: int = 20) -> Axes:
     """Plot the largest shares that `bostruct.importance` found, with their spread.
 
@@ -148,7 +153,7 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     found = found if isinstance(found, Importances) else importance(found)
     named = [(name, effect, pictures.BLUE) for name, effect in found.main.items()]
     named += [(" x ".join(both), effect, pictures.ORANGE) for both, effect in found.pairs.items()]
-    shown = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
+    shown = sorted(named, key=lambda bar: (not is_selected(bar[0], found.selected), -bar[1].share))[:most][::-1]
     axes = pictures.take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
     ink = pictures.choose_ink(axes)
     for place, (_, effect, color) in enumerate(shown):
@@ -161,10 +166,12 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     axes.set_xlim(left=0.0)
     pictures.clear_frame(axes, "x")
     hidden = len(named) - len(shown)
-    which = f", the largest {len(shown)} of {len(named)}" if hidden else ""
+    which = f", {'the largest ' * (not found.selected)}{len(shown)} of {len(named)}" if hidden else ""
     aim = "" if found.objective is None else f" for objective {found.objective}"
     source = f" of {pictures.escape_dollars(found.study)}" if found.study else ""
     lines = [f"importance{aim}{source}, by a random forest{which}"]
+    if first := sum(is_selected(name, found.selected) for name, _, _ in shown):
+        lines.append(f"the first {first}: the variables that the last model selected")
     if any(effect.is_vague for _, effect, _ in shown):
         lines.append("hatched: no clear effect (the spread is at least as large as the share)")
     lines.append(found.sample_warning)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bostruct.analysis import pictures
 from bostruct.analysis.axes import ValueMark, choose_scale, label_values, mark_values
-from bostruct.analysis.importances import importance
+from bostruct.analysis.importances import find_selected, importance, is_selected
 from bostruct.analysis.plots import choose_run_scale
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.checks import optional_import
@@ -62,8 +62,8 @@ def plot_slices(
     result : Result or Study
         A result or study over a space of named variables.
     names : sequence of str, optional
-        The variables to show. By default, the 9 most important ones by `bostruct.importance`, with variables that are
-        inactive at the best point last.
+        The variables to show. By default, 9: those that the last model of `auto` selected, if any, and the most
+        important ones by `bostruct.importance`; variables that are inactive at the best point last.
     axes : array of matplotlib Axes, optional
         Axes to draw on, one for each variable. By default, axes of a new figure.
     objective : int, default 0
@@ -94,7 +94,7 @@ def plot_slices(
             shares = importance(result, objective=objective).main if len(columns) > 1 else {}
         except BostructError:  # too few trials, for example
             shares = {}
-        columns = put_lacking_last(sort_by_share(columns, shares), best)
+        columns = put_lacking_last(sort_by_share(columns, shares, find_selected(result)), best)
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
@@ -238,9 +238,12 @@ class _Line(NamedTuple):
     points: list[dict[str, Any]]
 
 
-def sort_by_share(columns: Sequence[PointColumn], shares: Mapping[str, Effect]) -> list[PointColumn]:
-    """Sort variables by their share of the variance, the largest first, and variables without a share last."""
-    return sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
+def sort_by_share(
+    columns: Sequence[PointColumn], shares: Mapping[str, Effect], selected: Sequence[str]
+) -> list[PointColumn]:
+    """Sort variables: the selected first, those with the largest share of the variance first, and without one last."""
+    by_share = sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
+    return sorted(by_share, key=lambda column: not is_selected(column.name, selected))
 
 
 def put_lacking_last(columns: Sequence[PointColumn], best: int | None) -> list[PointColumn]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import bostruct as bo
 from bostruct.analysis import importances
@@ -295,6 +297,19 @@ def test_a_share_no_larger_than_its_spread_is_vague():
     assert hatched == {"////", None}
     told = axes.get_title(loc="left").splitlines()[1:]
     assert told == ["hatched: no clear effect (the spread is at least as large as the share)"]
+
+
+@pytest.mark.parametrize("width", [5.0, 7.2, 9.0])
+def test_titles_fit_above_the_axes_and_no_word_is_alone(width):
+    """The last word of the title was alone on a fourth line, at 60% of the width."""
+    found = Importances({"a": Effect(0.4, 0.1), "a_long_name": Effect(0.1, 0.2)}, {}, searched=0.99)
+    axes = bo.plot_importance(found, Figure(figsize=(width, 4.0), layout="constrained").subplots())
+    axes.figure.draw_without_rendering()
+    lines = axes.get_title(loc="left").splitlines()
+    (title,) = (text for text in axes.findobj(Text) if text.get_text().startswith("importance"))
+    assert title.get_window_extent().x1 < axes.figure.bbox.width
+    assert min(len(line.split()) for line in lines) > 3
+    assert len(lines) <= (5 if width < 7.0 else 3)
 
 
 def test_the_text_of_many_importances_is_short():

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.importances import importance
+from bostruct.analysis.importances import find_selected, importance
 from bostruct.analysis.pictures import MOST_DRAWN, thin_trials
 from bostruct.analysis.point_columns import flatten_point, read_columns
 from bostruct.analysis.slices import find_best, put_lacking_last, sort_by_share
@@ -98,7 +98,8 @@ class Run:
                 columns = ()
             shares = self.importances[objective].main if self.importances else {}
             best = find_best(self.result, drawn, objective)
-            found.append([column.name for column in put_lacking_last(sort_by_share(columns, shares), best)])
+            ordered = sort_by_share(columns, shares, find_selected(self.result))
+            found.append([column.name for column in put_lacking_last(ordered, best)])
         return found
 
     @cached_property

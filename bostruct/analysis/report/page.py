@@ -166,7 +166,7 @@ def _write_volume(run: Run) -> Html:
 
 def _write_effects(run: Run) -> list[Html]:
     several, parts = len(run.importances) > 1, []
-    for k, found in enumerate(tables.clean_names(one, one.selected) for one in run.importances):
+    for k, found in enumerate(map(tables.clean_names, run.importances)):
         if found.main:
             title = f"Share of the variance{f' of objective {k}' if several else ''} that each explains"
             parts += [element("p", f"{line[0].upper()}{line[1:]}.", class_="note") for line in found.remarks]

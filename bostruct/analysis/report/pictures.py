@@ -121,9 +121,9 @@ def draw_importances(run: Run, figure: Any) -> None:
 def describe_importances(run: Run) -> str:
     """Return the alternative text of the plot of importances."""
     first = list(tables.clean_names(run.importances[0]).main.items())[:3]
-    largest = ", ".join(f"{name} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
+    named = ", ".join(f"{name} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
     bars = "Bars of the share of the variance that each variable explains by itself"
-    return f"{bars}. The largest: {largest}.{_describe_rows(run)}"
+    return f"{bars}. The first: {named}.{_describe_rows(run)}"
 
 
 def draw_slices(run: Run, figure: Any) -> None:

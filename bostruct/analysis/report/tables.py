@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from bostruct import __version__
+from bostruct.analysis.importances import is_selected
 from bostruct.analysis.pictures import rank_trials
 from bostruct.analysis.report.facts import Run, write_point
 from bostruct.analysis.report.story import cut_end, format_seconds, format_time
@@ -145,15 +146,14 @@ def tabulate_reasons(run: Run) -> Html:
     return write_table(f"Reasons for no value{cut}", ["reason, its first line", "trials"], rows, numeric=(1,))
 
 
-def clean_names(found: Importances, first: Sequence[str] = ()) -> Importances:
-    """Return importances with names that fit next to bars; a position distinguishes equal names.
-
-    first: variables that come first.
-    """
-    main = dict(sorted(found.main.items(), key=lambda item: item[0] not in first))
+def clean_names(found: Importances) -> Importances:
+    """Return importances with names that fit next to bars, the selected first; a position distinguishes equal names."""
+    main = dict(sorted(found.main.items(), key=lambda item: not is_selected(item[0], found.selected)))
     names = [cut_end(printable(name), LONGEST_EFFECT) for name in main]
     distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
-    return found._replace(main=dict(zip(distinct, main.values(), strict=True)))
+    named = dict(zip(main, distinct, strict=True))
+    selected = tuple(named.get(name, name) for name in found.selected)
+    return found._replace(main=dict(zip(distinct, main.values(), strict=True)), selected=selected)
 
 
 def tabulate_effects(found: Importances, caption: str) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,26 @@ def test_rows_are_of_the_first_objectives():
 
 
 def test_selected_variables_come_first_in_the_table():
-    found = Importances({"a": Effect(0.6, 0.1), "b": Effect(0.3, 0.1), "c": Effect(0.1, 0.0)}, {}, selected=("c",))
-    assert list(clean_names(found, found.selected).main) == ["c", "a", "b"]
-    assert list(clean_names(found).main) == ["a", "b", "c"]
+    long = "c" * 80
+    found = Importances({"a": Effect(0.6, 0.1), "b": Effect(0.3, 0.1), long: Effect(0.1, 0.0)}, {}, selected=(long,))
+    cleaned = clean_names(found)
+    first, *others = cleaned.main
+    assert (others, cleaned.selected) == (["a", "b"], (first,))
+    assert list(clean_names(found._replace(selected=())).main)[:2] == ["a", "b"]
+
+
+def test_selected_variables_come_first_in_all_pictures():
+    """Parallel coordinates left out the variables that the model used, because they were not among the first 14."""
+    space = {**{f"v{i:02d}": bool for i in range(16)}, "m": bo.Mixture(["p", "q"])}
+    found = run(space, lambda p: 9.0 * p["v03"] + p["v15"] + p["m"]["p"])
+    assert found.sorted_variables[0][0] == "v03"
+    last = replace(found.result.trials[-1], info={"fit": "x", "variables": ["v15", "m"]})
+    chosen = Run("", replace(found.result, trials=(*found.result.trials[:-1], last)))
+    assert set(chosen.sorted_variables[0][:3]) == {"v15", "m.p", "m.q"}
+    assert chosen.sorted_variables[0][3] == "v03"
+    assert {panel.get_xlabel() for panel in bo.plot_slices(chosen.result)[:3]} == {"v15", "m.p", "m.q"}
+    ticks = bo.plot_parallel_coordinates(chosen.result).get_xticklabels()
+    assert [tick.get_text() for tick in ticks[:4]] == ["v15", "m.p", "m.q", "v00"]
+    bars = bo.plot_importance(chosen.result)
+    assert {tick.get_text() for tick in bars.get_yticklabels()[-3:]} == {"v15", "m.p", "m.q"}
+    assert "\nthe first 3: the variables that the last model selected\n" in bars.get_title(loc="left")
