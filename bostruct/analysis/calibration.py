@@ -86,12 +86,10 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
     is_beyond = lie_outside(found.observed, low, high)
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
         own = (is_inside == inside) & ~is_beyond
-        count = int(np.sum(is_inside == inside))
-        if not count:
-            continue
-        label = f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95% interval"
-        look = {"fmt": marker, "ms": 4, "color": color, "ecolor": color, "elinewidth": 0.8, "alpha": 0.85}
-        axes.errorbar(found.observed[own], found.mean[own], HALF_WIDTH * found.sd[own], label=label, **look)
+        if count := int(np.sum(is_inside == inside)):
+            label = f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95% interval"
+            look = {"fmt": marker, "ms": 4, "color": color, "ecolor": color, "elinewidth": 0.8, "alpha": 0.85}
+            axes.errorbar(found.observed[own], found.mean[own], HALF_WIDTH * found.sd[own], label=label, **look)
     axes.plot([low, high], [low, high], label="observed = predicted", **DASHED)
     beyond = f", {int(is_beyond.sum())} beyond" if is_beyond.any() else ""
     axes.set(xlabel=f"observed ({direction}d{of_objective}){beyond}", ylabel="predicted without it, 95% interval")

@@ -150,11 +150,10 @@ def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
 
 def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
     if column.categories:
-        last = max(len(column.categories) - 1, 1)
-        single = len(column.categories) == 1
+        heights = np.linspace(0.0, 1.0, len(column.categories)).tolist() if len(column.categories) > 1 else [0.5]
         step = -(-len(column.categories) // 12)
         labels = label_values(column.categories, MOST_LETTERS)
-        return [(0.5 if single else i / last, label) for i, label in enumerate(labels) if i % step == 0]
+        return list(zip(heights, labels, strict=True))[::step]
     known = ~np.isnan(column.places)
     values, first = np.unique(column.places[known], return_index=True)
     heights = column.shares()[known][first]

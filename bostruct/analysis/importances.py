@@ -157,9 +157,8 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     axes = pictures.take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
     ink = pictures.choose_ink(axes)
     for place, (_, effect, color) in enumerate(shown):
-        look: pictures.Look = {"color": color}
-        if effect.is_vague:
-            look = {"facecolor": "none", "edgecolor": color, "hatch": "////"}
+        hatched = {"facecolor": "none", "edgecolor": color, "hatch": "////"}
+        look: pictures.Look = hatched if effect.is_vague else {"color": color}
         axes.barh(place, effect.share, xerr=effect.spread, ecolor=ink, error_kw={"elinewidth": 1.0}, **look)
     axes.set_yticks(range(len(shown)), [pictures.shorten_label(name) for name, _, _ in shown])
     axes.set_xlabel("share of the variance, ± its standard deviation from tree to tree")

@@ -93,7 +93,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")
     axes = pictures.take_axes(ax, 7.2, 4.4)
-    finished = [_FinishedTrial(at, step.finished) for at, step in enumerate(steps, start=1)]
+    finished = list(enumerate((step.finished for step in steps), start=1))
     best = np.array([math.nan if step.best_value is None else step.best_value for step in steps])
     beginning = pictures.count_beginning(result)
     scale = choose_run_scale(result, optimum)
@@ -197,13 +197,6 @@ def draw_picture(ax: Any, kind: str) -> bytes:
     return drawn.getvalue()
 
 
-class _FinishedTrial(NamedTuple):
-    """A finished trial, and its place on the axis of trials, from 1."""
-
-    at: int
-    trial: Trial
-
-
 def draw_optimum(axes: Axes, optimum: float) -> None:
     """Draw the optimum as a line with its value, or only name it in the legend if it is beyond the axis.
 
@@ -237,16 +230,19 @@ def _list_run_values(trials: Sequence[Trial]) -> Array:
     return np.array([trial.value for trial in trials], dtype=np.float64)
 
 
-def _mark_values(axes: Axes, finished: list[_FinishedTrial], best: Trial | None) -> None:
-    """Mark every value except the best, which gets a star."""
-    completed = [one for one in finished if one.trial.status == "completed"]
+def _mark_values(axes: Axes, finished: list[tuple[int, Trial]], best: Trial | None) -> None:
+    """Mark every value except the best, which gets a star.
+
+    finished: trials and their places on the axis of trials, from 1.
+    """
+    completed = [one for one in finished if one[1].status == "completed"]
     _draw_noise(axes, completed)
-    groups: dict[ValueMark, list[_FinishedTrial]] = {}
-    for one in completed:
-        if best is None or one.trial.number != best.number:
-            groups.setdefault(_choose_mark(one.trial), []).append(one)
+    groups: dict[ValueMark, list[tuple[int, Trial]]] = {}
+    for at, trial in completed:
+        if best is None or trial.number != best.number:
+            groups.setdefault(_choose_mark(trial), []).append((at, trial))
     for mark, own in groups.items():
-        mark_values(axes, np.array([one.at for one in own]), _list_run_values([one.trial for one in own]), mark)
+        mark_values(axes, np.array([at for at, _ in own]), _list_run_values([trial for _, trial in own]), mark)
 
 
 def _choose_mark(trial: Trial) -> ValueMark:
@@ -255,9 +251,9 @@ def _choose_mark(trial: Trial) -> ValueMark:
     return STOPPED if trial.stopped_at is not None else ValueMark(trial.choice, *ORIGINS.get(trial.choice, UNKNOWN))
 
 
-def _draw_noise(axes: Axes, completed: list[_FinishedTrial]) -> None:
+def _draw_noise(axes: Axes, completed: list[tuple[int, Trial]]) -> None:
     """Draw error bars of one standard deviation: of the known noise, or of the mean of several measurements."""
-    noisy = [(one.at, one.trial.value, sd) for one in completed if (sd := _noise_of(one.trial)) is not None]
+    noisy = [(at, trial.value, sd) for at, trial in completed if (sd := _noise_of(trial)) is not None]
     if noisy:
         at, values, sds = np.array(noisy, dtype=np.float64).T
         low, high = axes.get_ylim()
@@ -274,11 +270,10 @@ def _noise_of(trial: Trial) -> float | None:
     return None
 
 
-def _draw_without_value(axes: Axes, finished: list[_FinishedTrial], direction: str) -> None:
+def _draw_without_value(axes: Axes, finished: list[tuple[int, Trial]], direction: str) -> None:
     """Mark trials without a value at the worse border."""
     for status, (marker, color) in WITHOUT_VALUE.items():
-        own = [one.at for one in finished if one.trial.status == status]
-        if own:
+        if own := [at for at, trial in finished if trial.status == status]:
             marks = mark_border(axes, np.array(own), direction == "minimize", 26, color, marker)
             marks.set(label=f"{len(own)} {status}", linewidths=1.2, zorder=4)
 

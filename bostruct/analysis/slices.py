@@ -94,7 +94,7 @@ def plot_slices(
             shares = importance(result, objective=objective).main if len(columns) > 1 else {}
         except BostructError:  # too few trials, for example
             shares = {}
-        columns = put_lacking_last(sort_by_share(columns, shares, find_selected(result)), best)
+        columns = sort_columns(columns, shares, find_selected(result), best)
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
@@ -105,8 +105,7 @@ def plot_slices(
         scale.apply(panel)
         draw_panel(panel, column, trials, best, objective, slices.get(column.name))
         pictures.clear_frame(panel)
-    label = f"{pictures.name_objective(result, objective)}{scale.describe(panels[0], values)}"
-    panels[0].set_ylabel(label, fontsize=9)
+    panels[0].set_ylabel(pictures.name_objective(result, objective) + scale.describe(panels[0], values), fontsize=9)
     what = "slices through the best" if slices else "values by variable"
     note = [pictures.describe_limits(result), pictures.describe_thinning(len(completed), pictures.MOST_DRAWN)]
     pictures.set_title(
@@ -167,9 +166,8 @@ def _spread_places(column: PointColumn) -> Array:
         return places + jitter
     if not (column.is_whole or column.choices) or not 1 < len(seen) <= len(places) / CROWDED:
         return places
-    if column.is_log:
-        return places * np.min(seen[1:] / seen[:-1]) ** jitter
-    return places + np.min(np.diff(seen)) * jitter
+    gap = np.min(seen[1:] / seen[:-1] if column.is_log else np.diff(seen))
+    return places * gap**jitter if column.is_log else places + gap * jitter
 
 
 def put_slice_legend(panels: NDArray[np.object_]) -> None:
@@ -238,20 +236,22 @@ class _Line(NamedTuple):
     points: list[dict[str, Any]]
 
 
-def sort_by_share(
-    columns: Sequence[PointColumn], shares: Mapping[str, Effect], selected: Sequence[str]
+def sort_columns(
+    columns: Sequence[PointColumn], shares: Mapping[str, Effect], selected: Sequence[str], best: int | None
 ) -> list[PointColumn]:
-    """Sort variables: the selected first, those with the largest share of the variance first, and without one last."""
-    by_share = sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
-    return sorted(by_share, key=lambda column: not is_selected(column.name, selected))
+    """Sort variables: the selected first, then those with the largest share of the variance, and without one last.
 
-
-def put_lacking_last(columns: Sequence[PointColumn], best: int | None) -> list[PointColumn]:
-    """Move the variables that are inactive at the best point behind all others, because they have no slice.
+    Variables that are inactive at the best point are behind all others, because they have no slice.
 
     best: position of the best trial in the columns; None if there is no best trial.
     """
-    return sorted(columns, key=lambda column: best is not None and bool(np.isnan(column.places[best])))
+
+    def rank(column: PointColumn) -> tuple[bool, bool, float]:
+        is_lacking = best is not None and bool(np.isnan(column.places[best]))
+        share = shares[column.name].share if column.name in shares else -1.0
+        return is_lacking, not is_selected(column.name, selected), -share
+
+    return sorted(columns, key=rank)
 
 
 def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.object_]:

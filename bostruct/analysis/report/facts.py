@@ -14,7 +14,7 @@ import numpy as np
 from bostruct.analysis.importances import find_selected, importance
 from bostruct.analysis.pictures import MOST_DRAWN, thin_trials
 from bostruct.analysis.point_columns import flatten_point, read_columns
-from bostruct.analysis.slices import find_best, put_lacking_last, sort_by_share
+from bostruct.analysis.slices import find_best, sort_columns
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
 from bostruct.display import in_full
@@ -98,8 +98,8 @@ class Run:
                 columns = ()
             shares = self.importances[objective].main if self.importances else {}
             best = find_best(self.result, drawn, objective)
-            ordered = sort_by_share(columns, shares, find_selected(self.result))
-            found.append([column.name for column in put_lacking_last(ordered, best)])
+            ordered = sort_columns(columns, shares, find_selected(self.result), best)
+            found.append([column.name for column in ordered])
         return found
 
     @cached_property

@@ -133,9 +133,12 @@ def draw_slices(run: Run, figure: Any) -> None:
     for objective, panels in enumerate(grid):
         plot_slices(run.result, run.sorted_variables[objective][:count], panels, objective)
         panels[0].set_title("", loc="left")  # wider than a panel; the page has one
-    note = describe_thinning(len(run.result.list_completed()), MOST_DRAWN)
-    grid[0, 0].set_title(note, loc="left", fontsize=8, color=GRAY)
+    grid[0, 0].set_title(_note_thinning(run), loc="left", fontsize=8, color=GRAY)
     put_slice_legend(grid)
+
+
+def _note_thinning(run: Run) -> str:
+    return describe_thinning(len(run.result.list_completed()), MOST_DRAWN)
 
 
 def describe_slices(run: Run) -> str:
@@ -144,8 +147,7 @@ def describe_slices(run: Run) -> str:
     text = f"Observed values against each of {', '.join(names)}{', the most important first' * bool(run.importances)}"
     if run.recommended is not None and run.recommended.mean is not None:
         text += ", and the model's predictions if this variable of the best point changes, with 95% intervals"
-    note = describe_thinning(len(run.result.list_completed()), MOST_DRAWN)
-    return f"{text}.{f' {note}.' if note else ''}{_describe_rows(run)}"
+    return f"{text}.{f' {note}.' if (note := _note_thinning(run)) else ''}{_describe_rows(run)}"
 
 
 def draw_parallel_coordinates(run: Run, figure: Any) -> None:
