@@ -331,7 +331,7 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     axes.set_xlim(left, total + edge)
     axes.set_xticks(_choose_ticks(beginning, total, slope))
     above = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
-    axes.annotate(label, (left, 1.0), (0, 3), va="bottom", fontsize=8, color=GRAY, **above)
+    axes.annotate(label, (left, 1.0), (0, 2), va="bottom", fontsize=8, color=GRAY, **above)
 
 
 def name_trials(axes: Axes, total: int) -> None:

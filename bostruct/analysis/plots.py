@@ -296,7 +296,7 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
     _draw_recommended(axes, result)
     name = f"\N{BLACK STAR} best {value:.6g}, {pictures.name_trial(result, trial.number)}"
     axes.annotate(  # above the axes, where there are no values
-        name, (1, 1), (0, 4), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=ink
+        name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=ink
     )
 
 

@@ -182,17 +182,14 @@ def put_slice_legend(panels: NDArray[np.object_]) -> None:
 
 
 def _draw_slice(axes: Axes, column: PointColumn, found: Slice) -> None:
-    low, high = found.mean - HALF_WIDTH * found.sd, found.mean + HALF_WIDTH * found.sd
     look: pictures.Look = {"color": pictures.ORANGE, "zorder": 3, "label": "model through the best, 95%"}
-    if column.categories:
-        axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, lw=1.2, **look)
+    is_known = ~np.isnan(found.mean)
+    at, mean, half = found.places[is_known], found.mean[is_known], HALF_WIDTH * found.sd[is_known]
+    if column.categories or column.choices or not is_known.all():  # constraints, a list: no line between points
+        axes.errorbar(at, mean, half, fmt="_", ms=16 if column.categories else 10, lw=1.1, **look)
         return
-    if (is_lacking := np.isnan(found.mean)).any() or column.choices:  # constraints, a list: no line between points
-        at, mean, sd = (one[~is_lacking] for one in found)
-        axes.errorbar(at, mean, HALF_WIDTH * sd, fmt="_", ms=10, lw=1.0, **look)
-        return
-    axes.fill_between(found.places, low, high, color=pictures.ORANGE, alpha=0.18, linewidth=0, zorder=1)
-    axes.plot(found.places, found.mean, linewidth=1.4, **look)
+    axes.fill_between(at, mean - half, mean + half, color=pictures.ORANGE, alpha=0.18, linewidth=0, zorder=1)
+    axes.plot(at, mean, linewidth=1.4, **look)
 
 
 def _name_places(axes: Axes, column: PointColumn) -> None:
