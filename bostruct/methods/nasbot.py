@@ -93,10 +93,11 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
     check_part("domain", domain, Domain)
     similarity = joint_kernel(domain, settings) if domain.parts else architecture_kernel(domain, settings)
     design, n_initial = initial_design(domain)
+    success = success_model(domain, map_surrogate(similarity, domain, most=None), most=MOST_POINTS)
     return BayesianSearch(
         domain,
         OutputWarping(fit(similarity, domain)),
-        Feasible(Improvement(LOG_EI), success_model(domain, map_surrogate(similarity, domain, most=None)), domain.join),
+        Feasible(Improvement(LOG_EI), success, domain.join),
         Evolution(domain.pool),
         n_initial=n_initial,
         n_starts=None,

@@ -344,7 +344,7 @@ class BayesianSearch(Searcher):
         A point that differs from an observed point only in unused variables is new, but its value is known.
         """
         domain, only = self.domain, self.domain.join([x])
-        least, known = CERTAIN_SHARE * float(np.std(history.values)), posterior.predict(only)
+        least, known = CERTAIN_SHARE * float(np.std(self.surrogate.warp(history.values))), posterior.predict(only)
         if known.variance.mean() >= least**2 or known.mean.mean() < np.min(history.values) - least:
             return x
         drawn = domain.sample_candidates(MAX_FALLBACK_DRAWS, only, rng)

@@ -122,7 +122,9 @@ class FileWriterLock(WriterLock):
         """Release all locks, and remove the files of killed writers, and of an interrupted wait for the ask lock."""
         for path in list(self._held):
             self._give_back(Path(path))
-        find_holder(self._ask_lock_file)
+        with contextlib.suppress(StorageError):  # another writer asks
+            if self._ask_lock_file.exists():
+                release(self._ask_lock_file, acquire(self._ask_lock_file, self._what, signed=False))
         for _ in self._find_others():
             pass
 

@@ -20,6 +20,7 @@ from bostruct.checks import check_integer, has_spread
 from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, Regression, State, Term
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
+from bostruct.surrogates.warping import FAR, Compression
 
 SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
 MOST_DRAWN = 20  # posterior samples of the coefficients
@@ -109,14 +110,17 @@ class RidgeRegression(Regression):
     ) -> tuple[Polynomial, State, Info]:
         """Draw one posterior sample, in units of the standard deviation of the values; the state is unchanged.
 
-        It learns from 300 values, spread evenly over time. Raises NumericalError also if all values are equal.
+        It learns from 300 values, spread evenly over time, compressed and without outliers, as `OutputWarping` has them.
+        Raises NumericalError also if all these are equal.
         """
         check_values(values)
-        if not has_spread(values):
+        warped, noise = Compression.of(values, FAR).observe(values, None)
+        kept = np.arange(len(values)) if noise is None else np.flatnonzero(np.isnan(noise))  # without outliers
+        kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_VALUES)).round().astype(np.int64)]
+        if not has_spread(warped[kept]):
             raise NumericalError("all values are equal")
-        kept = np.linspace(0, len(values) - 1, min(len(values), MOST_VALUES)).round().astype(np.int64)
         design, scales = standardize_columns(self.monomials(np.asarray(xs)[kept]))
-        target = standardize(values[kept]).values
+        target = standardize(warped[kept]).values
         is_single = np.sum(self.monomials.members < self.monomials.n_columns, axis=1) == 1
         first, second = (one @ one.T / max(one.shape[1], 1) for one in (design[:, is_single], design[:, ~is_single]))
         fits = list[tuple[float, float, float, float]]()

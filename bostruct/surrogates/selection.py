@@ -28,6 +28,7 @@ from bostruct.checks import ROUNDING, check_number, check_part, has_hardly_grown
 from bostruct.contracts import Array, Batch, Info, Kernel, NumericalError, Posterior, State, Surrogate
 from bostruct.goals.logarithms import log_density
 from bostruct.surrogates.gaussian import inverse_from_cholesky, solve_lower
+from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.posterior import GaussianPosterior
 from bostruct.surrogates.standardization import standardize
 
@@ -316,12 +317,13 @@ class VariableSelection(Surrogate):
     def _select(self, xs: Batch, values: Array, last: State) -> State:
         """Return the subset with the largest evidence, and whether the evidence exceeds the margin."""
         n, d = len(values), len(self.names)
-        if n < FEWEST_VALUES or not has_spread(values):
-            return last
+        check_values(values)
         most = min(MOST_VALUES, int(math.sqrt(MOST_NUMBERS / d)))
         kept = np.arange(n)
         if n > most:
             kept = np.union1d(np.argsort(values, kind="stable")[: most // 2], kept[n - most // 2 :])
+        if n < FEWEST_VALUES or not has_spread(values[kept]):
+            return last
         search = SubsetSearch(self.measure(xs[kept]), standardize(values[kept], ROUNDING).values)
         best = search.select(last["variables"], np.random.default_rng(n))
         gain = best.score - search.all_variables.score

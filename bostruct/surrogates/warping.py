@@ -17,6 +17,7 @@ from bostruct.goals.logarithms import log_density, log_mean_exp
 from bostruct.surrogates.standardization import check_variances, find_known_variances
 
 MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is finite
+FAR = 3.0  # scales above the median from which values are compressed
 FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median if `beyond` is 3
 FAR_ABOVE = 10.0  # scales above the median from which one of several objectives is compressed
 ROOM = 1.0  # scales that all farther values share
@@ -46,7 +47,7 @@ class OutputWarping(Surrogate):
     """
 
     surrogate: Surrogate
-    beyond: float = 3.0
+    beyond: float = FAR
     of_distinct: bool = field(default=False, metadata=ADDED_LATER)
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 

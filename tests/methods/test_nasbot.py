@@ -114,6 +114,10 @@ def test_a_candidate_costs_its_distances_to_the_points_told_and_running(monkeypa
     assert sum(pairs) <= (115 + len(SMALL_CNN.pool)) * known
 
 
+def test_the_model_of_failures_learns_from_100_too():
+    assert methods.nasbot(SMALL_CNN).score.success.most == 100
+
+
 def test_running_trials_are_believed_in_the_variance_alone():
     history = some_data(15, 3)
     search = methods.nasbot(SMALL_CNN)

@@ -139,6 +139,15 @@ def test_who_leaves_removes_what_the_killed_left(file: Path) -> None:
     assert os.listdir(file.parent) == [other.name]
 
 
+def test_who_leaves_does_not_remove_a_lock_file_that_another_writer_removes(file: Path) -> None:
+    """Between the check of one and the removal by the other, a third could hold the lock of a new file."""
+    seat, lock = FileWriterLock(file, 1, "study"), file.with_name(f"{file.name}.1.lock")
+    with open(lock, "w") as checked:
+        fcntl.flock(checked, fcntl.LOCK_SH)
+        seat.leave()
+        assert lock.exists()
+
+
 def test_who_leaves_keeps_the_ask_lock_of_another_writer(file: Path) -> None:
     seat, other = FileWriterLock(file, 1, "study"), FileWriterLock(file, 1, "study")
     with other.ask_lock():

@@ -154,8 +154,23 @@ def test_ridge_regression_finds_what_was_planted_and_its_samples_vary_as_the_noi
     assert spreads[0] < 0.3 * spreads[1]
 
 
-def test_ridge_regression_refuses_equal_values():
+@pytest.mark.parametrize("n", [30, 320])
+def test_ridge_regression_refuses_equal_values(n):
+    values = np.ones(n)
+    if n > 300:  # a value that is not among the 300 that it learns from
+        values[np.setdiff1d(np.arange(n), np.linspace(0, n - 1, 300).round())[0]] = 0.0
     with pytest.raises(NumericalError, match="equal"):
         RidgeRegression(Monomials((2,) * 7))(
-            BITS.sample(30, np.random.default_rng(0)), np.ones(30), None, np.random.default_rng(0)
+            BITS.sample(n, np.random.default_rng(0)), values, None, np.random.default_rng(0)
         )
+
+
+def test_ridge_regression_is_not_distorted_by_far_values():
+    rng = np.random.default_rng(1)
+    space = bo.Space({f"b{i}": bool for i in range(12)})
+    xs = space.sample(200, rng)
+    truth = 5.0 * xs[:, 0] - 3.0 * xs[:, 2]
+    values = truth + 0.1 * rng.standard_normal(200)
+    values[[3, 60]] = 1e6
+    drawn = [RidgeRegression(Monomials((2,) * 12, 1))(xs, values, None, rng)[0](xs) for _ in range(20)]
+    assert np.corrcoef(np.mean(drawn, axis=0), truth)[0, 1] > 0.99

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import NumericalError
+from bostruct.contracts import NumericalError, Prediction
 from bostruct.methods import auto
+from bostruct.study.history import History
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.selection import (
     GRID,
@@ -286,6 +287,39 @@ def test_few_values_and_equal_values_select_nothing():
     xs = SPACE.sample(30, np.random.default_rng(0))
     info = surrogate.condition(xs, np.ones(30), None, np.random.default_rng(0))[2]
     assert "variables" not in info
+
+
+def test_a_search_that_stands_still_selects_nothing_from_equal_values():
+    """The best 75 and the last 75 are equal, although other values differ."""
+    surrogate, xs = selection_of(SPACE, margin=-1e9), SPACE.sample(170, np.random.default_rng(0))
+    values = np.repeat([2.0, 1.0, 0.0], [5, 5, 160])
+    info = surrogate.condition(xs, values, None, np.random.default_rng(0))[2]
+    assert "variables" not in info
+
+
+def test_values_whose_squares_overflow_are_refused_in_words():
+    xs = SPACE.sample(30, np.random.default_rng(0))
+    with pytest.raises(NumericalError, match="expected magnitudes up to"):
+        selection_of(SPACE).condition(xs, 1e160 * planted(xs), None, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("far", [None, 1e6])
+def test_a_point_whose_value_is_known_is_replaced_also_beside_far_values(far):
+    rng, searcher = np.random.default_rng(0), auto(SPACE)
+    xs = SPACE.sample(60, rng)
+    values = planted(xs)
+    if far is not None:
+        values[np.argsort(values)[-2:]] = far
+    history, known = History.of(SPACE, xs, values), np.array(xs[0])
+    known[0] = 1 - known[0]  # an unused variable
+
+    def predict(points: Any) -> Prediction:
+        is_known = (np.asarray(points)[:, [3, 11, 17]] == known[[3, 11, 17]]).all(axis=1)
+        return Prediction(np.zeros((1, len(points))), np.where(is_known, 0.0, 1.0)[None])
+
+    posterior = SimpleNamespace(predict=predict)
+    found = searcher._leave_certain(known, posterior, lambda points: np.zeros(len(points)), history, rng)
+    assert predict(found[None]).variance.item() == 1.0
 
 
 def test_the_held_out_density_is_that_of_the_predictions():
