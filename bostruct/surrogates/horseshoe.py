@@ -110,7 +110,7 @@ class RidgeRegression(Regression):
     ) -> tuple[Polynomial, State, Info]:
         """Draw one posterior sample, in units of the standard deviation of the values; the state is unchanged.
 
-        It learns from 300 values, spread evenly over time, compressed and without outliers, as `OutputWarping` has them.
+        It learns from 300 values, spread evenly over time, compressed as in `OutputWarping` and without outliers.
         Raises NumericalError also if all these are equal.
         """
         check_values(values)
