@@ -6,7 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -305,7 +305,7 @@ def test_values_whose_squares_overflow_are_refused_in_words():
 
 @pytest.mark.parametrize("far", [None, 1e6])
 def test_a_point_whose_value_is_known_is_replaced_also_beside_far_values(far):
-    rng, searcher = np.random.default_rng(0), auto(SPACE)
+    rng, searcher = np.random.default_rng(0), cast(Any, auto(SPACE))
     xs = SPACE.sample(60, rng)
     values = planted(xs)
     if far is not None:
