@@ -5,6 +5,7 @@ Curves also differ in gray and for color-blind readers.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -33,6 +34,7 @@ BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose p
 UNNAMED = "study"  # default name of a study
 EDGE = 0.01  # share of the axis of trials at each end, for whole marks
 LETTERS, LEAST_LETTERS = 15.0, 40  # letters of 9 points in an inch, and in a line of a title
+LEGEND_MARK, LEGEND_LETTER = 46.0, 5.2  # points that a mark and a letter of a legend take
 LEGEND_ROOM = 36.0  # points below the axes for tick labels and an axis label
 MOST_DRAWN, MOST_DRAWN_LINES = 1_000, 300  # trials with a dot in each panel, and with a line
 MOST_LETTERS = 32  # in a name on an axis
@@ -300,15 +302,19 @@ def clear_frame(axes: Axes, grid: str = "y") -> None:
     axes.set_axisbelow(True)
 
 
-def put_legend_below(axes: Axes, columns: int = 5) -> None:
-    """Put the legend below the axes, where it covers no data; no effect without labels.
+def count_columns(axes: Axes, labels: Sequence[str]) -> int:
+    """Return the number of columns of a legend of 9 points in the fewest rows that fit in the figure."""
+    room = 72.0 * axes.figure.bbox.width / axes.figure.dpi
+    widths, counts = [LEGEND_MARK + LEGEND_LETTER * len(label) for label in labels], range(len(labels), 1, -1)
+    most = next((n for n in counts if sum(map(max, np.array_split(widths, n))) <= room), 1)
+    return math.ceil(len(labels) / math.ceil(len(labels) / most))
 
-    columns: maximum number of columns, from 1.
-    """
+
+def put_legend_below(axes: Axes) -> None:
+    """Put the legend below the axes, where it covers no data; no effect without labels."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
-        rows = -(-len(labels) // columns)
-        place: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": -(-len(labels) // rows)}
+        place: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": count_columns(axes, labels)}
         axes.legend(handles, labels, borderaxespad=LEGEND_ROOM / 9.0, frameon=False, fontsize=9, **place)
 
 

@@ -48,7 +48,7 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
 BROKEN = ValueMark("violates a constraint", pictures.GRAY, size=20.0, is_hollow=True)
 STOPPED = ValueMark("stopped early", pictures.GRAY, "_", 36.0)
 UNKNOWN = pictures.GRAY, "x"  # mark of any other origin
-WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", pictures.INK)}  # marks at the worse border
+WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", "")}  # marks at the worse border
 BoolArray = npt.NDArray[np.bool_]
 MOST_BANDS = 3  # curves with a band each; more curves have error bars, only at the end of the run
 
@@ -241,7 +241,7 @@ def _mark_values(axes: Axes, finished: list[tuple[int, Trial]], best: Trial | No
     for at, trial in completed:
         if best is None or trial.number != best.number:
             groups.setdefault(_choose_mark(trial), []).append((at, trial))
-    for mark, own in groups.items():
+    for mark, own in sorted(groups.items(), key=lambda group: group[0] in (STOPPED, BROKEN)):
         mark_values(axes, np.array([at for at, _ in own]), _list_run_values([trial for _, trial in own]), mark)
 
 
@@ -274,7 +274,8 @@ def _draw_without_value(axes: Axes, finished: list[tuple[int, Trial]], direction
     """Mark trials without a value at the worse border."""
     for status, (marker, color) in WITHOUT_VALUE.items():
         if own := [at for at, trial in finished if trial.status == status]:
-            marks = mark_border(axes, np.array(own), direction == "minimize", 26, color, marker)
+            ink = color or pictures.choose_ink(axes)
+            marks = mark_border(axes, np.array(own), direction == "minimize", 26, ink, marker)
             marks.set(label=f"{len(own)} {status}", linewidths=1.2, zorder=4)
 
 

@@ -177,7 +177,7 @@ def put_slice_legend(panels: NDArray[np.object_]) -> None:
     for panel in drawn:
         handles, labels = panel.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
-    place: pictures.Look = {"loc": "outside lower center", "ncols": len(named)}
+    place: pictures.Look = {"loc": "outside lower center", "ncols": pictures.count_columns(drawn[0], list(named))}
     drawn[0].figure.legend(list(named.values()), list(named), frameon=False, fontsize=9, **place)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -200,6 +201,24 @@ def test_trials_that_were_stopped_early_have_a_mark_of_their_own():
     assert marks(axes)["stopped early"] == [[3, 4.5], [5, 3.5]]
     assert marks(axes)["model"] == [[1, 5.0], [2, 4.0], [4, 3.0]]
     assert "stopped early" in {text.get_text() for text in axes.get_legend().get_texts()}
+
+
+@pytest.mark.parametrize("count", [1, 4, 6, 9])
+def test_legends_of_any_number_of_marks_are_within_the_figure(count):
+    trials = [
+        Trial(i, {}, "completed", float(i), sd=0.1, info={"origin": list(plots.ORIGINS)[i % count]}) for i in range(30)
+    ]
+    axes = plot_history(history(trials), optimum=-1.0)
+    axes.figure.draw_without_rendering()
+    extent = axes.get_legend().get_window_extent()
+    assert 0.0 <= extent.x0 < extent.x1 <= axes.figure.bbox.width
+
+
+def test_infeasible_trials_stand_out_from_a_dark_background():
+    with plt.style.context("dark_background"):
+        axes = plot_history(history([Trial(0, {}, "completed", 1.0), Trial(1, {}, "infeasible")]))
+    (infeasible,) = (one for one in axes.collections if one.get_label() == "1 infeasible")
+    assert infeasible.get_facecolor()[0, :3].min() > 0.8
 
 
 def test_the_noise_of_values_beyond_the_axis_is_not_in_the_legend():

@@ -71,6 +71,16 @@ def test_the_legend_explains_each_mark_once():
     assert len(set(named)) == len(named)
 
 
+def test_a_legend_with_all_marks_is_within_the_figure():
+    done = bo.Study({"x": bo.Real(0, 1), "y": bo.Real(0, 1)}, seed=0, constraints={"l": ("<=", 0.5)})
+    done.optimize(lambda p: {"value": p["y"] - p["x"], "constraints": {"l": p["x"]}}, 14, progress=False)
+    figure = plot_slices(done)[0].figure
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 5
+    assert 0.0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figure.bbox.width
+
+
 def test_numbers_are_named_one_by_one_where_they_stand_apart():
     """Values close to each other had labels that lay on each other."""
 
