@@ -88,9 +88,9 @@ class ValueScale(NamedTuple):
         values: the drawn values (n,), of which those beyond the y axis are counted.
         """
         kind = {"linear": "", "log": ", log scale", "symlog": ", symmetric log scale"}[self.kind]
-        above, below = (int(own.sum()) for own in find_beyond(axes, values))
-        signs = "▲" * (above > 0) + "▼" * (below > 0)
-        return f"{kind}, {above + below} beyond the axis {signs}" if signs else kind
+        counts = zip(find_beyond(axes, values), ("above", "below"), strict=True)
+        beyond = " and ".join(f"{own.sum()} {side}" for own, side in counts if own.any())
+        return f"{kind}, {beyond} the axis" if beyond else kind
 
 
 def find_beyond(axes: Axes, values: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:

@@ -70,7 +70,7 @@ def test_values_beyond_the_axis_are_triangles_and_counted():
     study.optimize(lambda point: float(sum(point.values())) + 1e4 * (point["b0"] and point["b1"]), 60, progress=False)
     axes = plot_genealogy(study)
     values = np.array([trial.value for trial in study.trials])
-    assert axes.get_ylabel().endswith(f", {np.sum(values > 1e3)} beyond the axis ▲")
+    assert axes.get_ylabel().endswith(f", {np.sum(values > 1e3)} above the axis")
     places = [one for one in axes.collections if one.get_offset_transform() == axes.get_xaxis_transform()]
     assert {int(x) - 1 for one in places for x, _ in one.get_offsets()} == set(np.flatnonzero(values > 1e3).tolist())
 

@@ -81,7 +81,7 @@ def test_the_initial_phase_takes_a_seventh_of_the_width():
 def test_an_outlier_is_at_the_border_and_counted():
     axes = plot_history(result([1e6, 5.0, 4.0, 2.0, 4.0, 3.5, 2.5, 2.2, 3.0, 1.0]))
     assert axes.get_ylim()[1] < 10.0
-    assert axes.get_ylabel() == "value (minimized), 1 beyond the axis ▲"
+    assert axes.get_ylabel() == "value (minimized), 1 above the axis"
     assert [place for found in marks(axes).values() for place in found if place[0] == 1.0] == [[1.0, 0.985]]  # no dot
 
 

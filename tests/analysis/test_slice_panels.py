@@ -19,7 +19,7 @@ def test_values_beyond_the_axis_are_triangles_and_none_is_lost():
     (panel,) = plot_slices(done, ["y"])
     beyond = [one for one in panel.collections if one.get_offset_transform() == panel.get_xaxis_transform()]
     assert sorted(x for one in beyond for x, _ in one.get_offsets()) == [0.0, 0.25, 0.5]
-    assert panel.get_ylabel() == "value, 3 beyond the axis ▲"
+    assert panel.get_ylabel() == "value, 3 above the axis"
     assert [one.get_xlabel().split(" (")[0] for one in plot_slices(done)][-1] == "y"
 
 
@@ -31,7 +31,7 @@ def test_of_many_trials_those_drawn_are_counted(monkeypatch):
     (panel,) = plot_slices(done)
     beyond = [one for one in panel.collections if one.get_offset_transform() == panel.get_xaxis_transform()]
     assert sum(len(one.get_offsets()) for one in beyond) == 5
-    assert panel.get_ylabel() == "value, 5 beyond the axis ▲"
+    assert panel.get_ylabel() == "value, 5 above the axis"
     assert panel.get_xlim()[0] < 0.0  # the triangles count
 
 
