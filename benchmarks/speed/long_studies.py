@@ -67,8 +67,8 @@ KINDS = {
     "mixed variables": (bool, ["list", "modulo", "trace"], [1, 2, 4, 8], bo.Integer(0, 100), bo.Real(0.0, 1.0)),
 }
 CASES = (
-    Case(100_000, 60, "bits", open_seconds=3.0, trial_seconds=0.002),
-    Case(100_000, 60, "mixed variables", open_seconds=3.0, trial_seconds=0.002),
+    Case(100_000, 60, "bits", open_seconds=1.5, trial_seconds=0.002),
+    Case(100_000, 60, "mixed variables", open_seconds=1.5, trial_seconds=0.002),
     Case(20_000, 1_000, "bits", open_seconds=10.0, megabytes=400.0, kilobytes=8.0),
     Case(20_000, 1_000, "mixed variables"),
 )
