@@ -4,7 +4,7 @@
 
 PYTHON is an interpreter with peers and this package, as for `benchmarks.peers`; by default the running interpreter. The
 first that has a peer runs it; a peer that none has is left out. Figures are means over the ten previous suggestions of
-a run from ten shared points; a run ends after two CPU minutes.
+a run from ten shared points; a run ends after one CPU minute.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROBLEMS = ("max-3-sat 60/300", "nk 30x5", "ackley, categories")
 SEARCHES = ("auto", "Optuna GP", "BoTorch", "HEBO", "Ax", "Casmopolitan", "Optuna TPE")
 NUMBERS = (50, 100)
 COUNTED = 10  # suggestions of a mean
-MOST_SECONDS = 120.0  # of CPU for a run
+MOST_SECONDS = 60.0  # of CPU for a run
 
 
 def measure(miniature: bool) -> list[Row]:
