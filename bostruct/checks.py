@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from types import ModuleType
 from typing import Any, TypeVar
@@ -110,12 +110,17 @@ def check_choice(name: str, value: object, allowed: Any) -> Any:
     allowed: collection of the allowed values.
     """
     if value not in allowed:
-        n_more = len(allowed) - MOST_CHOICES
         raise ValueError(
-            f"{name}: expected one of {', '.join(map(str, itertools.islice(allowed, MOST_CHOICES)))}"
-            f"{f' and {n_more} more' if n_more > 0 else ''}; got {short_repr(value)}{did_you_mean(value, allowed)}"
+            f"{name}: expected one of {list_first(allowed, MOST_CHOICES)}; got {short_repr(value)}"
+            f"{did_you_mean(value, allowed)}"
         )
     return value
+
+
+def list_first(names: Collection[object], most: int) -> str:
+    """Return the first names, at most `most`, separated by commas, and the number of the others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(map(str, itertools.islice(names, most)))}{more}"
 
 
 def hide_addresses(text: str) -> str:

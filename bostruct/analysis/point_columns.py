@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.pictures import check_variable_names, shorten_label
-from bostruct.checks import check_choice, short_repr
+from bostruct.checks import check_choice, list_first, short_repr
 from bostruct.contracts import Array, BostructError
 from bostruct.domains.space.variable import Variable
 from bostruct.study.history import Trial
@@ -57,9 +57,7 @@ def describe_hidden(names: Sequence[str]) -> str:
 
     names: names of the variables, at least one.
     """
-    shown = [shorten_label(name) for name in names[:NAMED]]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"not drawn: {', '.join(shown)}{more}"
+    return f"not drawn: {list_first([shorten_label(name) for name in names], NAMED)}"
 
 
 def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] | None) -> PointTable:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, list_first
 from bostruct.contracts import Array, Choice, IntArray
 from bostruct.display import html_table, pluralize
 
@@ -103,7 +103,7 @@ class Importances(NamedTuple):
         effects = {name: effect for name, effect in self._named().items() if effect.is_vague}
         vague = [name for name, effect in effects.items() if effect.share >= LEAST_NOTED_SHARE]
         if vague:
-            shown = ", ".join(vague[:MOST_NAMED]) + (f" and {len(vague) - MOST_NAMED} more" * (len(vague) > MOST_NAMED))
+            shown = list_first(vague, MOST_NAMED)
             rest = ", and variables with smaller shares" if len(vague) < len(effects) else ""
             found.append(f"no clear effect (the spread is at least as large as the share): {shown}{rest}")
         return (*found, self.sample_warning) if self.sample_warning else tuple(found)
@@ -143,8 +143,7 @@ class Importances(NamedTuple):
 
 def list_variables(names: Sequence[str]) -> str:
     """Return the number of some variables, and the first names."""
-    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return f"{pluralize(len(names), 'variable')}: {', '.join(names[:MOST_LISTED])}{more}"
+    return f"{pluralize(len(names), 'variable')}: {list_first(names, MOST_LISTED)}"
 
 
 class Leaves(NamedTuple):

@@ -89,7 +89,7 @@ class Run:
 
         Variables that are inactive at the best point come last. With too few trials, the lists are empty.
         """
-        found: list[list[str]] = []
+        found, selected = list[list[str]](), find_selected(self.result)
         for objective in range(self.result.goals.n_objectives):
             drawn = thin_trials(self.result, self.result.list_completed(), objective, MOST_DRAWN)
             try:
@@ -98,8 +98,7 @@ class Run:
                 columns = ()
             shares = self.importances[objective].main if self.importances else {}
             best = find_best(self.result, drawn, objective)
-            ordered = sort_columns(columns, shares, find_selected(self.result), best)
-            found.append([column.name for column in ordered])
+            found.append([column.name for column in sort_columns(columns, shares, selected, best)])
         return found
 
     @cached_property
