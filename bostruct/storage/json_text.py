@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import repeat
 
 import numpy as np
 
@@ -38,6 +41,14 @@ def parse(text: str) -> ParsedJson:
         return found if end == len(text) else json.loads(text)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
+
+
+def parse_all(texts: Sequence[str]) -> list[ParsedJson] | None:
+    """Return the values of JSON texts; None if `parse` must read or reject one of them."""
+    found: list[tuple[ParsedJson, int]] = []
+    with suppress(ValueError, RecursionError):
+        found = list(map(_scan, texts, repeat(0)))  # ends at a text without a value
+    return [value for value, _ in found] if [end for _, end in found] == list(map(len, texts)) else None
 
 
 def _encode_numpy(value: object) -> Json:

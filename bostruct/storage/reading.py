@@ -22,6 +22,7 @@ from bostruct.storage.rows import (
     TRIAL_COLUMNS,
     Columns,
     Progress,
+    add_checksums,
     read_change_columns,
     read_progress_columns,
     read_study_columns,
@@ -34,6 +35,7 @@ from bostruct.storage.schema import SCHEMA_VERSION
 SELECT_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
 AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
+BATCH_SIZE = 500  # trials that are fetched and checked together
 _stopped_by: set[int] = set()  # threads that have stopped the collector and will start it again
 
 
@@ -156,23 +158,23 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
         renamed = {} if version >= SHARED_SINCE else {"revision": "lease"}  # column of earlier versions
         columns = ", ".join("NULL" if name in missing else renamed.get(name, name) for name in TRIAL_COLUMNS)
         select = f"SELECT {columns}{', checksum' if has_checksums else ''} FROM trials WHERE study = ? ORDER BY number"
-        rows: list[Columns] = connection.execute(select, (progress.study,)).fetchall()
-        trials = read_trial_rows(rows, where, version)
-    if has_checksums:
-        _check_told(trials, progress.told, where)
-    _check_numbering(trials, where)
+        cursor, trials, checksums = connection.execute(select, (progress.study,)), list[TrialRow](), list[int]()
+        while rows := cursor.fetchmany(BATCH_SIZE):
+            trials += read_trial_rows(rows, where, version)
+            checksums += [row[-1] for row in rows if has_checksums]
+    _check_numbering(trials, progress.told if has_checksums else None, where)
     changes: list[Columns] = []
     if version > 2:
         columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
         select = f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number"
         changes = connection.execute(select, (progress.study,)).fetchall()
     found = tuple(read_change_columns(row, position, where) for position, row in enumerate(changes))
-    if has_checksums and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
+    if has_checksums and progress.digest != add_checksums(*checksums, *(row[-1] for row in changes)):
         raise StorageError(f"{where} is damaged: its trials differ from what was written last{HINT}")
     counts = [0, *(change.trials for change in found), len(trials)]
     if counts != sorted(counts):
         raise StorageError(f"{where}: its space changed after {counts[1:-1]} of {len(trials)} trials{HINT}")
-    return WholeStudy(StoredStudy(study, trials, found), progress, [row[-1] for row in rows] if has_checksums else [])
+    return WholeStudy(StoredStudy(study, trials, found), progress, checksums)
 
 
 def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[FoundTrial]:
@@ -195,20 +197,17 @@ def read_checksums(connection: Connection, table: Literal["trials", "changes"], 
     return [checksum for (checksum,) in rows]
 
 
-def _check_told(trials: list[TrialRow], expected: int, where: str) -> None:
-    found = sum(row.told is not None for row in trials)
-    if found != expected:
+def _check_numbering(trials: list[TrialRow], n_finished: int | None, where: str) -> None:
+    positions = [row.told for row in trials if row.told is not None]
+    if n_finished not in (None, len(positions)):
         raise StorageError(
-            f"{where}: expected {expected} finished trials, found {found}: rows were removed, or the file was copied "
-            f"or its journal removed while it was written{HINT}"
+            f"{where}: expected {n_finished} finished trials, found {len(positions)}: rows were removed, or the file "
+            f"was copied or its journal removed while it was written{HINT}"
         )
-
-
-def _check_numbering(trials: list[TrialRow], where: str) -> None:
     for position, row in enumerate(trials):
         if row.number != position:
             raise StorageError(f"{where}: expected trial {position}, found trial {row.number}{HINT}")
-    for position, count in Counter(row.told for row in trials if row.told is not None).items():
+    for position, count in Counter(positions).items():
         if count > 1:
             raise StorageError(f"{where}: {count} trials have position {position} in the order of completion{HINT}")
 

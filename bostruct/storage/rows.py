@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, compress, product
+from json.encoder import encode_basestring_ascii as quote
 from types import NoneType
 from typing import Any, NamedTuple, NoReturn, TypeAlias, cast
 
@@ -206,8 +207,12 @@ def _read_by_column(rows: Sequence[Columns]) -> list[TrialRow]:
 
 
 def _find_checksums(rows: Sequence[Columns]) -> Columns:
-    """Compute the checksums of rows; the last column of a row, the stored checksum, is ignored."""
-    texts = (dump_compactly(row[:-1]) for row in rows)
+    """Compute the checksums of rows that have only a value, which are written like by `dump_compactly`."""
+    texts = [
+        f'[{study},{number},"{status}",{quote(point)},{value!r},null,null,{quote(info)},{start!r},{end!r},{position},'
+        f"{attempts},null,{revision}]"
+        for study, number, status, point, value, _, _, info, start, end, position, attempts, _, revision, _ in rows
+    ]
     digests = b"".join([blake2b(text.encode(), digest_size=8).digest() for text in texts])
     return tuple(np.frombuffer(digests, ">i8").tolist())
 

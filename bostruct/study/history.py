@@ -89,11 +89,14 @@ class Trial:
         kept : object
             The point in a smaller form.
         fields : object
-            The other fields that differ from their defaults.
+            The other fields; empty fields keep their defaults.
         """
-        trial = cls.__new__(cls)
-        for name, part in ({"_show": show, "_kept": kept} | fields).items():  # one by one, these take the least memory
-            object.__setattr__(trial, name, part)
+        trial, put = cls.__new__(cls), object.__setattr__
+        put(trial, "_show", show)
+        put(trial, "_kept", kept)
+        for name, part in fields.items():  # one by one, these take the least memory
+            if part or part == 0:
+                put(trial, name, part)
         trial.__post_init__()
         return trial
 
@@ -278,25 +281,26 @@ class Measured(NamedTuple):
 class Measurements:
     """The measurements of a study in the order observed, extended by one outcome at a time."""
 
-    def __init__(self, goals: Goals) -> None:
+    def __init__(self, goals: Goals, outcomes: Iterable[Outcome] = ()) -> None:
         self._goals = goals
-        self._rows: list[tuple[Sequence[float], ...]] = []  # not yet in the arrays
+        self._outcomes = list(outcomes)  # not yet in the arrays
         widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, and noise as in `_describe_noise`
         self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
         """Append the outcome of a completed trial."""
-        oriented, violations = self._goals.orient(outcome.values), self._goals.violations(outcome)
-        self._rows.append((oriented, violations, _describe_noise(outcome)))
-        self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
+        self._outcomes.append(outcome)
 
     def read(self) -> Measured:
         """Return all measurements so far."""
-        if self._rows:
-            for part, rows in zip(self._parts, zip(*self._rows, strict=True), strict=True):
-                part.extend([rows], len(rows))
-            self._rows = []
+        if fresh := self._outcomes[:]:
+            goals = self._goals
+            rows = [(goals.orient(one.values), goals.violations(one), _describe_noise(one)) for one in fresh]
+            for part, column in zip(self._parts, zip(*rows, strict=True), strict=True):
+                part.extend([column], len(fresh))
+            self._has_noise |= any(one.sd is not None or len(one.repeats) > 1 for one in fresh)
+            del self._outcomes[: len(fresh)]
         objectives, violations, noise = (part.read() for part in self._parts)
         values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)
         return Measured(values, objectives, violations, _find_variances(noise) if self._has_noise else None)
@@ -304,10 +308,7 @@ class Measurements:
 
 def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
     """Return the measurements of outcomes."""
-    measurements = Measurements(goals)
-    for outcome in outcomes:
-        measurements.append(outcome)
-    return measurements.read()
+    return Measurements(goals, outcomes).read()
 
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from bostruct.contracts import Batch, Domain, Info, ParsedJson, Point, Presented
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
-from bostruct.storage.json_text import dump, dump_compactly, parse
+from bostruct.storage.json_text import dump, dump_compactly, parse, parse_all
 
 Kept: TypeAlias = Any  # a point's key, or the point itself; None if it is unreadable
 
@@ -140,11 +140,10 @@ def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] 
     """Return points as a batch of their domain; None if a point must be read separately, or cannot be read."""
     if names is None or type(domain) is not Space:
         return None
-    try:
-        points = [parse(text) for text in texts]
-    except ValueError:
+    points = parse_all(texts)
+    if points is None or not all(isinstance(point, list) for point in points):
         return None
-    return domain.decode_values(points) if all(isinstance(point, list) for point in points) else None
+    return domain.decode_values(points)
 
 
 def read_point_text(text: str, names: Sequence[str] | None) -> ParsedJson:

@@ -428,15 +428,15 @@ def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: obje
     """Return a trial, whose point is `show(kept, info)`; raise StorageError, with its number, if it is malformed."""
     try:
         info = parse(row.info)
-        if not isinstance(info, dict) or not all(isinstance(info[name], _READ.get(name, object)) for name in info):
+        if not isinstance(info, dict) or not all([isinstance(info[name], _READ.get(name, object)) for name in info]):
             raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    parts = {} if row.outcome is None else _show_parts(row.outcome)
     named = {intern(k): intern(part) if k == "origin" else part for k, part in info.items()}  # shared by many trials
-    parts |= {"number": row.number, "status": row.status, "info": named, "started": row.started}
-    fields = {name: part for name, part in parts.items() if part not in (None, (), {})}
-    return Trial.shown_later(show, kept, finished=row.finished, **fields)
+    parts = {"number": row.number, "status": row.status, "info": named}
+    parts |= {"started": row.started, "finished": row.finished}
+    parts |= {} if row.outcome is None else _show_parts(row.outcome)
+    return Trial.shown_later(show, kept, **parts)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, **changes: Any) -> Trial:

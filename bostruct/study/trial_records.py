@@ -238,8 +238,8 @@ class TrialRecords:
         self._measurements.append(outcome)
         if self.goals.n_objectives > 1 or trial.broken:
             return
-        orient, best = self.goals.orient, self.incumbent
-        if best is None or orient(trial.values) < orient(best.values):
+        best, is_maximized = self.incumbent, self.goals.directions[0] == "maximize"
+        if best is None or (trial.values > best.values if is_maximized else trial.values < best.values):
             self.incumbent = trial
 
     def _reopen(self, record: Record) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bostruct.execution.clock import LATEST, as_time
 from bostruct.outcome import Outcome
-from bostruct.storage.json_text import dump, dump_compactly, parse
+from bostruct.storage.json_text import dump, dump_compactly, parse, parse_all
 from bostruct.storage.protocol import SpaceChange, StorageError, TrialRow
 from bostruct.storage.rows import (
     TRIAL_COLUMNS,
@@ -121,6 +121,12 @@ def test_a_digest_wraps_and_forgets_what_is_taken_away() -> None:
     progress = Progress(1, "a").advance(2**63 - 1, 1).advance(2**63 - 1, 1, "b")
     assert progress == Progress(1, "b", 2, -2)
     assert progress.advance(2, -2).digest == 0
+
+
+@pytest.mark.parametrize("wrong", ["", "nul", "[1", "2]", "1,2", "1 2", " 1", "[" * 100_000])
+def test_texts_are_parsed_together_if_each_is_json(wrong: str) -> None:
+    assert parse_all(["[1]", '{"a": 2}']) == [[1], {"a": 2}]
+    assert parse_all(["[1]", wrong, "[3],[4]"]) is parse_all(["[1]", wrong]) is None
 
 
 def test_json_that_is_too_deep_is_a_value_error() -> None:

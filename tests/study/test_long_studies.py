@@ -13,8 +13,9 @@ import pytest
 
 import bostruct as bo
 from benchmarks.speed.long_studies import Case, write_study
+from tests.stored import damage, forge
 
-CALLS = 155  # of Python and C functions for each trial of 60 variables; 201 to 741 where points are read one by one
+CALLS = 85  # of Python and C functions for each trial of 60 variables; 201 to 741 where points are read one by one
 BYTES = 2_500  # for each trial of 60 bits; 3,750 where points, keys and texts are kept
 WIDE_BYTES = 5_000  # for each trial of 1,000 bits; 33,000 where they are, 11,000 if a searcher reads them all
 ON_DISK = 8_000  # bytes for each trial of 1,000 bits
@@ -54,6 +55,19 @@ def write(folder: Path, case: Case) -> Path:
 def test_a_trial_is_opened_by_few_calls(tmp_path: Path, kinds: str) -> None:
     few, many = (count_calls(write(tmp_path, Case(n, 60, kinds))) for n in (200, 800))
     assert (many - few) / 600 < CALLS
+
+
+def test_a_damaged_trial_far_from_the_first_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, Case(1_200, 3, "bits"))
+    damage(path, "UPDATE trials SET value = 0.5 WHERE number = 1100")
+    with pytest.raises(bo.StorageError, match="trial 1100 is damaged: its checksum does not match"):
+        bo.Study.load(path)
+    forge(path, """UPDATE trials SET info = '{"origin": 1}' WHERE number = 700""")
+    with pytest.raises(bo.StorageError, match=r"trial 700 cannot be read: .*info: expected a JSON object"):
+        bo.Study.load(path)
+    forge(path, "UPDATE trials SET point = '[true,true]' WHERE number = 600")
+    with pytest.raises(bo.StorageError, match=r"trial 600 cannot be read: .*expected 3 values, got 2"):
+        bo.Study.load(path)
 
 
 @pytest.mark.parametrize(("d", "limit"), [(60, BYTES), pytest.param(1_000, WIDE_BYTES, marks=pytest.mark.slow)])

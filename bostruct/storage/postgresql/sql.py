@@ -74,6 +74,9 @@ class _Rows:
         row = self._cursor.fetchone()
         return None if row is None else _unescape_row(row)
 
+    def fetchmany(self, size: int) -> list[Columns]:
+        return [_unescape_row(row) for row in self._cursor.fetchmany(size)]
+
     def fetchall(self) -> list[Columns]:
         return [_unescape_row(row) for row in self._cursor.fetchall()] if self._cursor.description else []
 
