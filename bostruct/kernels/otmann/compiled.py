@@ -9,118 +9,78 @@ next, which needs only a few more steps.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.loops import announce_compilation
-from bostruct.kernels.otmann.network_simplex import PARENT, Tree, allocate_tree, solve, start_unmatched
+from bostruct.kernels.otmann.network_simplex import FLOW, PARENT, allocate_workspace, solve, start_unmatched
 
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
 CostArrays: TypeAlias = tuple[Array, Array, Array, IntArray]  # as `distances` lists them
-Memory: TypeAlias = tuple[Array, Array, Array, Array, IntArray, Array, Array, Array]
-
-
-class Scratch(NamedTuple):
-    """Memory for blocks of up to `size` by `size` layers.
-
-    base: label cost minus 2 of each pair of layers (size * size,).
-    structure: structural cost of each pair of layers (size * size,).
-    cost: total cost of each pair at one structural weight, and of the root ((size + 1) ** 2,).
-    lengths: path lengths of one kind to the layers of one side (size,).
-    """
-
-    base: Array
-    structure: Array
-    cost: Array
-    lengths: Array
-    tree: Tree
+Memory: TypeAlias = tuple[Any, ...]  # arrays, as `allocate_memory` lists them
 
 
 def allocate_memory(size: int) -> Memory:
-    """Allocate the parts of `Scratch` and then of its tree, uninitialized.
+    """Allocate memory for blocks of up to `size` by `size` layers, uninitialized.
 
-    It is not compiled, because compilation takes longer than all calls.
+    It is the label cost minus 2 of each pair of layers, the structural cost of each pair, and a `Workspace`.
     """
-    square, cost = size * size, np.empty((size + 1) ** 2)
-    links, flow, arc, potential = allocate_tree(size)
-    return np.empty(square), np.empty(square), cost, np.empty(size), links, flow, arc, potential
+    return np.empty((size, size)), np.empty((size, size)), *allocate_workspace(size)
 
 
 @njit(cache=True, nogil=True)
-def _set_pair_costs(first, low, second, low2, costs, lengths, base, structure):
-    """Set label cost minus 2, and structural cost, of each pair of layers of one block, (a, b) each."""
+def _set_pair_costs(first, low, high, second, low2, high2, costs, base, structure):
+    """Set label cost minus 2, and structural cost, of each pair of layers of one block."""
     _, labels, _, paths, codes = first
     _, labels2, masses2, paths2, codes2 = second
     _, table, extra, _ = costs
-    a, b = base.shape
+    low, low2 = np.uint64(low), np.uint64(low2)  # indices that may be negative are checked, and not vectorized
+    a, b = np.uint64(high) - low, np.uint64(high2) - low2
     for i in range(a):
         for j in range(b):
-            base[i, j] = table[labels[low + i], labels2[low2 + j]] - 2.0
+            base[i, j] = np.inf if masses2[low2 + j] == 0.0 else table[labels[low + i], labels2[low2 + j]] - 2.0
             structure[i, j] = 0.0
     for q in range(len(extra)):
         for i in range(a):
             for j in range(b):
                 if codes[low + i, q] != codes2[low2 + j, q]:
                     base[i, j] += extra[q]
-    for j in range(b):
-        if masses2[low2 + j] == 0.0:
-            for i in range(a):
-                base[i, j] = np.inf
-    for k in range(len(paths)):
-        _add_differences(paths, low, paths2, low2, k, lengths, structure)
+    for k in range(0, len(paths), 3):  # three kinds of paths at once
+        for i in range(a):
+            x, y, z = paths[k, low + i], paths[k + 1, low + i], paths[k + 2, low + i]
+            for j in range(b):
+                far = structure[i, j] + abs(x - paths2[k, low2 + j]) + abs(y - paths2[k + 1, low2 + j])
+                structure[i, j] = far + abs(z - paths2[k + 2, low2 + j])
 
 
 @njit(cache=True, nogil=True)
-def _add_differences(paths, low, paths2, low2, k, lengths, structure):
-    """Add the absolute differences of path lengths of kind k to structure (a, b)."""
-    a, b = structure.shape
-    for j in range(b):
-        lengths[j] = paths2[k, low2 + j]
-    for i in range(a):
-        own = paths[k, low + i]
-        for j in range(b):
-            structure[i, j] += abs(own - lengths[j])
-
-
-@njit(cache=True, nogil=True)
-def _set_total_costs(base, structure, weight, cost):
-    """Set the cost of each pair at one weight, infinite if the pair is never matched, and of the root's arcs."""
-    a, b = base.shape
+def _set_total_costs(a, b, base, structure, weight, cost):
+    """Set the cost of each pair at one weight, infinite if the pair is never matched, and of the arcs to the root."""
     for i in range(a):
         cost[i, 0] = 0.0
         for j in range(b):
             total = base[i, j] + weight * structure[i, j]
             cost[i, 1 + j] = total if total < 0.0 else np.inf
-    cost[a] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _sum_between(masses, low, high):
-    total = 0.0
-    for k in range(low, high):
-        total += masses[k]
-    return total
-
-
-@njit(inline="always")
-def _add_block_distances(first, rows, second, columns, costs, scratch, out):
+def _add_block_distances(first, low, high, second, low2, high2, costs, memory, out):
     """Add the distances between the layers of one block to out (weights,)."""
-    weights, (a, b) = costs[0], (rows[1] - rows[0], columns[1] - columns[0])
-    base, structure = scratch.base[: a * b].reshape(a, b), scratch.structure[: a * b].reshape(a, b)
-    _set_pair_costs(first, rows[0], second, columns[0], costs, scratch.lengths, base, structure)
+    weights, masses, masses2 = costs[0], first[2], second[2]
+    base, structure, cost, cost_lanes, links, values, value_lanes = memory
+    a, b = high - low, high2 - low2
+    _set_pair_costs(first, low, high, second, low2, high2, costs, base, structure)
     if a * b == 1:
         for w in range(len(out)):
-            shipped = min(first[2][rows[0]], second[2][columns[0]])
-            out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * shipped
+            out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * min(masses[low], masses2[low2])
         return
-    start_unmatched(first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]], scratch.tree)
-    cost = scratch.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
+    start_unmatched(masses[low:high], masses2[low2:high2], cost, links, values)
     for w in costs[3]:
-        _set_total_costs(base, structure, weights[w], cost)
-        out[w] += solve(cost, scratch.tree)
+        _set_total_costs(a, b, base, structure, weights[w], cost)
+        out[w] += solve(a, b, cost, cost_lanes, links, values, value_lanes)
 
 
 @njit(cache=True, nogil=True)
@@ -132,29 +92,33 @@ def distances(
     It is compiled once, as one function of loops: compiled callers and array expressions would be compiled again.
 
     first, second: stacked profiles of n and m architectures: (starts (n, blocks + 1), labels (l,), masses (l,),
-        paths (k, l), codes (l, q)).
+        paths (k, l), k a multiple of 3, codes (l, q)).
     costs: (weights (w,), mismatch (labels, labels), costs of attributes (q,), positions of the weights from the largest
         to the smallest (w,)).
     memory: the result of `allocate_memory` for the largest block.
     out: zeros (2, n, m, weights).
     """
-    starts, starts2 = first[0], second[0]
-    scratch = Scratch(*memory[:4], Tree(*memory[4:]))
+    (starts, _, masses, _, _), (starts2, _, masses2, _, _) = first, second
     for i in range(len(starts)):
         for j in range(i + 1 if symmetric else 0, len(starts2)):
             total, found = 0.0, out[0, i, j]
             for block in range(starts.shape[1] - 1):
-                one, two = first, second
-                rows, columns = (starts[i, block], starts[i, block + 1]), (starts2[j, block], starts2[j, block + 1])
-                mass = _sum_between(first[2], rows[0], rows[1])
-                mass2 = _sum_between(second[2], columns[0], columns[1])
+                low, high = starts[i, block], starts[i, block + 1]
+                low2, high2 = starts2[j, block], starts2[j, block + 1]
+                mass = mass2 = 0.0
+                for k in range(low, high):
+                    mass += masses[k]
+                for k in range(low2, high2):
+                    mass2 += masses2[k]
                 total += mass + mass2
                 for w in range(len(found)):
                     found[w] += mass + mass2
+                if low == high or low2 == high2:
+                    continue
                 if mass > mass2:  # shipping the lighter side takes half the time, because all of its mass fits
-                    one, rows, two, columns = second, columns, first, rows
-                if rows[0] < rows[1] and columns[0] < columns[1]:
-                    _add_block_distances(one, rows, two, columns, costs, scratch, found)
+                    _add_block_distances(second, low2, high2, first, low, high, costs, memory, found)
+                else:
+                    _add_block_distances(first, low, high, second, low2, high2, costs, memory, found)
             for w in range(len(found)):
                 found[w] = max(found[w], 0.0)  # if all mass matches, rounding leaves about 1e-16 of it, of either sign
                 out[1, i, j, w] = found[w] / (total if total > 0.0 else 1.0)
@@ -168,36 +132,33 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, me
 
     out: (weights, l, l2), overwritten.
     """
-    weights = costs[0]
+    weights, masses, masses2 = costs[0], first[2], second[2]
     starts, starts2 = first[0], second[0]
-    scratch = Scratch(*memory[:4], Tree(*memory[4:]))
+    base, structure, cost, cost_lanes, links, values, value_lanes = memory
     out[:] = 0.0
     for block in range(starts.shape[1] - 1):
-        low, high = starts[0, block], starts[0, block + 1]
-        low2, high2 = starts2[0, block], starts2[0, block + 1]
-        if low == high or low2 == high2:
-            continue
+        low, high, low2, high2 = starts[0, block], starts[0, block + 1], starts2[0, block], starts2[0, block + 1]
         a, b = high - low, high2 - low2
-        base, structure = scratch.base[: a * b].reshape(a, b), scratch.structure[: a * b].reshape(a, b)
-        _set_pair_costs(first, low, second, low2, costs, scratch.lengths, base, structure)
-        start_unmatched(first[2][low:high], second[2][low2:high2], scratch.tree)
-        cost = scratch.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
+        if not a * b:
+            continue
+        _set_pair_costs(first, low, high, second, low2, high2, costs, base, structure)
+        start_unmatched(masses[low:high], masses2[low2:high2], cost, links, values)
         for w in costs[3]:
-            _set_total_costs(base, structure, weights[w], cost)
-            solve(cost, scratch.tree)
-            _copy_matched(scratch.tree, out[w, low:high, low2:high2])
+            _set_total_costs(a, b, base, structure, weights[w], cost)
+            solve(a, b, cost, cost_lanes, links, values, value_lanes)
+            _copy_matched(links, values, out[w, low:high, low2:high2])
 
 
 @njit(cache=True, nogil=True)
-def _copy_matched(tree, matched):
+def _copy_matched(links, values, matched):
     """Copy the mass that a solution ships from rows to columns to matched (a, b); pairs without mass stay unchanged."""
-    a, b = matched.shape
+    (a, b), root = matched.shape, links.shape[1] // 2
     for k in range(a):
-        if tree.links[PARENT, k] > a:
-            matched[k, tree.links[PARENT, k] - a - 1] = tree.flow[k]
+        if links[PARENT, k] > root:
+            matched[k, links[PARENT, k] - root - 1] = values[FLOW, k]
     for j in range(b):
-        if tree.links[PARENT, a + 1 + j] < a:
-            matched[tree.links[PARENT, a + 1 + j], j] = tree.flow[a + 1 + j]
+        if links[PARENT, root + 1 + j] < root:
+            matched[links[PARENT, root + 1 + j], j] = values[FLOW, root + 1 + j]
 
 
 announce_compilation(distances)

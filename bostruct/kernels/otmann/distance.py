@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import add
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -83,7 +84,7 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
     measured = otmann_distances([a], [b], settings)
     first, second = profile(a, settings), profile(b, settings)
     ordered, loops = np.zeros((len(settings.weights), len(a), len(b))), load_loops(LOOPS)
-    memory = loops.allocate_memory(max(len(a), len(b)))
+    memory = _reused_memory(max(len(a), len(b)) // 64, get_ident())
     loops.plans(_stack_profiles([first]), _stack_profiles([second]), _cost_arrays(a.family, settings), memory, ordered)
     plan = np.zeros_like(ordered)
     plan[:, first.layers[:, None], second.layers] = ordered
@@ -108,10 +109,16 @@ def otmann_distances(
     if family is not None and out.size:
         first = _stack_profiles([cached_profile(x, settings) for x in xs])
         second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
-        loops = load_loops(LOOPS)
-        memory = loops.allocate_memory(max(map(len, both)))
-        loops.distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
+        memory = _reused_memory(max(map(len, both)) // 64, get_ident())
+        load_loops(LOOPS).distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
     return Distances(out[0], out[1])
+
+
+@lru_cache(maxsize=16)
+def _reused_memory(n_64: int, thread: int) -> Any:
+    """Return memory for less than 64 * (n_64 + 1) layers, for one thread only; new memory delays a call by 10 us."""
+    del thread  # a part of the key
+    return load_loops(LOOPS).allocate_memory(64 * n_64 + 63)
 
 
 @lru_cache(maxsize=64)

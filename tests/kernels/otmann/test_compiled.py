@@ -12,7 +12,9 @@ MEMORY = allocate_memory(4)
 
 
 def test_memory_has_room_for_the_largest_block():
-    assert [part.shape for part in allocate_memory(5)] == [(25,), (25,), (36,), (5,), (5, 11), (11,), (11,), (11,)]
+    for size, n in ((3, 4), (4, 8), (5, 8)):
+        shapes = [(size, size)] * 2 + [(n + 1, n), (n + 1, n // 4, 4), (5, 2 * n), (3, 2 * n), (3, n // 2, 4)]
+        assert [part.shape for part in allocate_memory(size)] == shapes
 
 
 def stacked(sizes: list[list[int]], rng: np.random.Generator):
@@ -21,7 +23,7 @@ def stacked(sizes: list[list[int]], rng: np.random.Generator):
     starts = bounds + np.cumsum([0, *bounds[:-1, -1]])[:, None]
     layers = int(starts[-1, -1])
     labels, masses = rng.integers(0, 3, layers), rng.uniform(0.5, 4.0, layers)
-    return starts, labels, masses, rng.uniform(0.0, 3.0, (2, layers)), rng.integers(0, 2, (layers, 1))
+    return starts, labels, masses, rng.uniform(0.0, 3.0, (6, layers)), rng.integers(0, 2, (layers, 1))
 
 
 def costs_of(rng: np.random.Generator):

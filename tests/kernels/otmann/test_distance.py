@@ -1,6 +1,7 @@
 """OTMANN's laws: exactness, a metric on masses, blindness to how layers are listed; and its refusals."""
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -161,6 +162,14 @@ def test_without_any_mass():
     bare = network("ip linear op", "0>1 1>2")
     found = bo.otmann(bare, Architecture(["ip", "linear", "linear", "op"], [(0, 1), (0, 2), (1, 3), (2, 3)]), PAPER)
     assert found.distance == found.normalized == 0.0
+
+
+def test_threads_share_no_memory():
+    pool = bo.cnn_domain().pool
+    expected = otmann_distances(pool, pool).distance
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: otmann_distances(pool, pool).distance, range(200)))
+    np.testing.assert_array_equal(found, np.broadcast_to(expected, (200, *expected.shape)))
 
 
 def test_empty_batches():
