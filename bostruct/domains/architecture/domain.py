@@ -6,6 +6,7 @@ The initial pools are those of NASBOT (Kandasamy et al. 2018 and its released co
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, fields
@@ -119,15 +120,16 @@ class Bounds:
         """
         _check_within("layers", len(x), self.min_layers, self.max_layers)
         _check_within("edges", len(x.edges), 0, self.max_edges)
-        for u, layer in enumerate(x.layers):
-            for name, value, low, high in (
-                ("units", self.min_units if layer.units is None else layer.units, self.min_units, self.max_units),
-                ("parents", len(x.parents[u]), 0, self.max_in_degree),
-                ("children", len(x.children[u]), 0, self.max_out_degree),
-                ("halvings of the image", x.halvings[u] or 0, 0, self.max_halvings),
-            ):
-                if not low <= value <= high:
-                    _check_within(f"layer {u} ({layer}): {name}", value, low, high)
+        columns = (
+            ("units", [layer.units or self.min_units for layer in x.layers], self.min_units, self.max_units),
+            ("parents", list(map(len, x.parents)), 0, self.max_in_degree),
+            ("children", list(map(len, x.children)), 0, self.max_out_degree),
+            ("halvings of the image", [halvings or 0 for halvings in x.halvings], 0, self.max_halvings),
+        )
+        if any(min(values) < low or max(values) > high for _, values, low, high in columns):
+            for u, layer in enumerate(x.layers):
+                for name, values, low, high in columns:
+                    _check_within(f"layer {u} ({layer}): {name}", values[u], low, high)
         if self.min_mass > 0.0 or self.max_mass < math.inf:
             if self.mass == "total":
                 _check_within("total mass", math.fsum(all_masses(x)), self.min_mass, self.max_mass)
@@ -218,7 +220,7 @@ class ArchitectureDomain(Domain):
         """
         for _ in range(RESTARTS):
             child = x
-            for _ in range(1 + int(rng.choice(len(MODIFIERS_PER_MUTATION), p=MODIFIERS_PER_MUTATION))):
+            for _ in range(1 + bisect(_CUMULATED_NUMBERS, rng.random())):
                 child = self._modify(child, rng)
             if child != x:
                 return child
@@ -282,7 +284,7 @@ class ArchitectureDomain(Domain):
 
     def _modify(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         for _ in range(MODIFIER_TRIES):
-            modifier = _MODIFIERS[int(np.searchsorted(_CUMULATED, rng.random() * _CUMULATED[-1], side="right"))]
+            modifier = _MODIFIERS[bisect(_CUMULATED, rng.random() * _CUMULATED[-1])]
             try:
                 child = modifier(x, rng)
                 self.bounds.check(child)
@@ -401,7 +403,8 @@ def _check_within(name: str, value: float, low: float, high: float) -> None:
 
 
 _MODIFIERS = [modifier for modifier, _ in MODIFIERS]
-_CUMULATED = np.cumsum([mass for _, mass in MODIFIERS])
+_CUMULATED = np.cumsum([mass for _, mass in MODIFIERS]).tolist()
+_CUMULATED_NUMBERS = (np.cumsum(MODIFIERS_PER_MUTATION) / np.sum(MODIFIERS_PER_MUTATION)).tolist()
 BLOCK_UNITS = (64, 128, 256, 512)
 MLP_SHAPES = ((3, 2), (4, 2), (5, 2), (3, 4), (6, 2), (8, 2), (6, 3), (10, 2), (4, 6), (8, 3))
 BRANCHED_LAYERS = (

@@ -10,6 +10,7 @@ published label on average. In families without unpublished labels, draws equal 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -19,7 +20,7 @@ import numpy as np
 
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.layers import RECTIFIERS, SIGMOIDS, UNMATCHED, Family, Label, Layer
-from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.architecture.value import Architecture, replace_layers
 
 Rng = np.random.Generator
 Modifier = Callable[[Architecture, Rng], Architecture]
@@ -80,7 +81,7 @@ def swap_label(x: Architecture, rng: Rng) -> Architecture:
     if label.image == "strides" and rng.random() < FLIP_STRIDE:
         stride = 3 - stride
     units = (old.units or _entering_units(x, u)) if label.units else None
-    return _replace_layers(x, {u: Layer(label.name, units, stride, old.attributes)})
+    return replace_layers(x, {u: Layer(label.name, units, stride, old.attributes)})
 
 
 def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
@@ -107,8 +108,8 @@ def remove_layer(x: Architecture, rng: Rng) -> Architecture:
     ends = [int(u) for u in rng.permutation([u for u in x.parents[w] if len(x.children[u]) == 1])]
     starts = [int(v) for v in rng.permutation([v for v in x.children[w] if len(x.parents[v]) == 1])]
     joined = set(zip(ends, starts, strict=False))
-    joined |= {(u, int(rng.choice(x.children[w]))) for u in ends[len(starts) :]}
-    joined |= {(int(rng.choice(x.parents[w])), v) for v in starts[len(ends) :]}
+    joined |= {(u, _draw_site(x.children[w], rng)) for u in ends[len(starts) :]}
+    joined |= {(_draw_site(x.parents[w], rng), v) for v in starts[len(ends) :]}
     edges = {edge for edge in x.edges if w not in edge} | joined
     del layers[w]
     return Architecture(layers, [(u - (u > w), v - (v > w)) for u, v in edges], x.family)
@@ -120,7 +121,7 @@ def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
     path = [_draw_start(x, rng, with_input=True)]
     output = len(x) - 1
     while path[-1] != output and not (len(path) >= 4 and rng.random() < STOP_WALK):
-        path.append(int(rng.choice(x.children[path[-1]])))
+        path.append(_draw_site(x.children[path[-1]], rng))
     interior = path[1:-1]
     if not interior:
         raise PointError(f"the path {' > '.join(map(str, path))} has no interior to copy")
@@ -179,9 +180,9 @@ def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
         if published and (own or len(published) < len(SWAPS[label])):
             total, n_all = sum(published.values()), len(published) + len(own)
             probabilities = [p / total * len(published) / n_all for p in published.values()]
-            return str(rng.choice([*published, *own], p=[*probabilities, *[1 / n_all] * len(own)]))
+            return [*published, *own][int(rng.choice(n_all, p=[*probabilities, *[1 / n_all] * len(own)]))]
         if published:
-            return str(rng.choice(list(published), p=list(published.values())))
+            return list(published)[int(rng.choice(len(published), p=list(published.values())))]
         matched = own
     if not matched:
         raise PointError(f"no label can replace {label}")
@@ -222,7 +223,7 @@ def _layers_with_units(x: Architecture) -> list[int]:
     return [u for u, layer in enumerate(x.layers) if layer.units]
 
 
-def _draw_site(sites: list[int], rng: Rng, otherwise: str) -> int:
+def _draw_site(sites: Sequence[int], rng: Rng, otherwise: str = "") -> int:
     if not sites:
         raise PointError(otherwise)
     return sites[int(rng.integers(len(sites)))]
@@ -249,11 +250,7 @@ def _resize(x: Architecture, which: list[int], sign: int) -> Architecture:
         if new < 1:
             raise PointError(f"layer {u} ({x.layers[u]}) has too few units to lose any")
         changed[u] = x.layers[u]._replace(units=new)
-    return _replace_layers(x, changed)
-
-
-def _replace_layers(x: Architecture, changed: dict[int, Layer]) -> Architecture:
-    return Architecture([changed.get(u, layer) for u, layer in enumerate(x.layers)], x.edges, x.family)
+    return replace_layers(x, changed)
 
 
 def _rounded_mean(units: list[int]) -> int:
@@ -288,7 +285,7 @@ def _draw_start(x: Architecture, rng: Rng, with_input: bool) -> int:
     sites = [u for u, label in enumerate(labels) if label.role in roles and not label.dense]
     if not sites:
         raise PointError("no layer can start a new path")
-    weights = np.array([1.0 / np.sqrt(1.0 + hops[u]) for u in sites])
+    weights = np.array([1.0 / math.sqrt(1.0 + hops[u]) for u in sites])
     return sites[int(rng.choice(len(sites), p=weights / weights.sum()))]
 
 

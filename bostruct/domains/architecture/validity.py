@@ -55,12 +55,12 @@ def check_edges(edges: Any, n: int) -> Edges:
     Raises PointError.
     """
     try:
-        given = [(to_python(u), to_python(v)) for u, v in edges]
+        given = [(u, v) if type(u) is type(v) is int else (to_python(u), to_python(v)) for u, v in edges]
     except (TypeError, ValueError):
         raise PointError(f"edges: expected pairs (from, to) of layer numbers, got {short_repr(edges)}") from None
-    for position, pair in enumerate(given):
-        if any(type(end) is not int for end in pair):
-            raise PointError(f"edges[{position}]: expected two layer numbers, got {short_repr(pair)}")
+    for position, (u, v) in enumerate(given):
+        if not type(u) is type(v) is int:
+            raise PointError(f"edges[{position}]: expected two layer numbers, got {short_repr((u, v))}")
     pairs = sorted(given)
     for position, (u, v) in enumerate(pairs):
         if not (0 <= u < n and 0 <= v < n):
@@ -140,7 +140,7 @@ def image_halvings(
         label = family.by_name[layers[v].label]
         if label.role == "input":
             continue
-        if any(layers[u].label == family.input.name for u in parents[v]) and label.image != "strides":
+        if label.image != "strides" and any(layers[u].label == family.input.name for u in parents[v]):
             allowed = ", ".join(x.name for x in family.labels if x.image == "strides")
             raise PointError(f"layer {v} ({layers[v]}): a child of the input must be one of {allowed}")
         first, *others = parents[v]

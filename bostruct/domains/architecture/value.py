@@ -362,6 +362,20 @@ class Architecture:
         return sum(arriving) if self.family.joins == "concatenates" else max(arriving, default=0)
 
 
+def replace_layers(x: Architecture, changed: Mapping[int, Layer]) -> Architecture:
+    """Return an architecture with other layers at some positions, and the same edges; raises PointError."""
+    layers = tuple(changed.get(u, layer) for u, layer in enumerate(x.layers))
+    check_layers(x.family, layers)
+    halvings = x.halvings
+    if any(layer[::2] != x.layers[u][::2] for u, layer in changed.items()):  # another label or stride
+        check_graph(x.family, layers, x.parents, x.children)
+        halvings = image_halvings(x.family, layers, x.parents, range(len(x))) if x.family.image else halvings
+    other = object.__new__(Architecture)
+    vars(other).update(family=x.family, layers=layers, edges=x.edges)
+    vars(other).update(parents=x.parents, children=x.children, halvings=halvings)
+    return other
+
+
 def check_architecture(x: object, family: Family) -> Architecture:
     """Return x if it is an `Architecture` of the family; raises PointError."""
     if not isinstance(x, Architecture):
@@ -416,7 +430,9 @@ def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: Adja
     """Return the layers in canonical order."""
     colors = _initial_colors(keys, parents, children)
     if len(set(colors)) < len(colors):
-        colors = _canonical_form(_break_twins(colors, parents, children), parents, children)[1]
+        colors = _break_twins(colors, parents, children)
+    if len(set(colors)) < len(colors):
+        colors = _canonical_form(colors, parents, children)[1]
     return sorted(range(len(colors)), key=colors.__getitem__)
 
 
@@ -446,7 +462,10 @@ def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyList
         levels[d].append(v)
     colors, met = [0] * len(own), 0
     for level in levels:
-        ranks = [0] if len(level) == 1 else _ranks([(own[v], _sorted_colors(colors, above[v])) for v in level])
+        if len(level) == 1:
+            colors[level[0]], met = met, met + 1
+            continue
+        ranks = _ranks([(own[v], _sorted_colors(colors, above[v])) for v in level])
         for v, rank in zip(level, ranks, strict=True):
             colors[v] = met + rank
         met += 1 + max(ranks)

@@ -132,8 +132,7 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, me
 
     out: (weights, l, l2), overwritten.
     """
-    weights, masses, masses2 = costs[0], first[2], second[2]
-    starts, starts2 = first[0], second[0]
+    (starts, _, masses, _, _), (starts2, _, masses2, _, _) = first, second
     base, structure, cost, cost_lanes, links, values, value_lanes = memory
     out[:] = 0.0
     for block in range(starts.shape[1] - 1):
@@ -144,7 +143,7 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, me
         _set_pair_costs(first, low, high, second, low2, high2, costs, base, structure)
         start_unmatched(masses[low:high], masses2[low2:high2], cost, links, values)
         for w in costs[3]:
-            _set_total_costs(a, b, base, structure, weights[w], cost)
+            _set_total_costs(a, b, base, structure, costs[0][w], cost)
             solve(a, b, cost, cost_lanes, links, values, value_lanes)
             _copy_matched(links, values, out[w, low:high, low2:high2])
 

@@ -100,8 +100,7 @@ def solve(a, b, cost, cost_lanes, links, values, value_lanes, steps_per_node=STE
             while cost[i, j - root] + values[POTENTIAL, j] != least:
                 j = np.uint32(j + 1)
             _pivot(i, j, cost[i, j - root], least - values[POTENTIAL, i], root, links, values)
-            left -= 1
-            idle = 0
+            left, idle = left - 1, 0
         i = np.uint32(i + 1 if i + 1 < a else 0 if i == root else root)
     total = 0.0
     for k in range(a):

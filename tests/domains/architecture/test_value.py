@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import DomainError, MissingExtra, PointError
 from bostruct.domains.architecture.layers import CNN, ENDS, MLP, Family, Label, Layer, family_from_json
-from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.architecture.value import Architecture, replace_layers
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP, architectures, batches, network, renumbered
 
 some_examples = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -34,6 +34,26 @@ def test_the_order_of_layers_is_no_part_of_the_value(x, seed):
     y = renumbered(x, np.random.default_rng(seed))
     assert (y, hash(y), y.canonical) == (x, hash(x), x.canonical)
     assert all(u < v for u, v in y.edges)
+
+
+@some_examples
+@given(any_architecture, st.data())
+def test_replaced_layers_are_checked_as_new_ones(x, data):
+    u = data.draw(st.integers(0, len(x) - 1))
+    labels = st.sampled_from([label.name for label in x.family.labels])
+    units = st.sampled_from([None, 0, 8, 64])
+    resized = units.map(lambda n: x.layers[u]._replace(units=n))
+    layer = data.draw(st.one_of(resized, st.tuples(labels, units).map(lambda both: Layer(*both))))
+
+    def made(build):
+        try:
+            return vars(build())
+        except PointError as error:
+            return str(error)
+
+    layers = [*x.layers[:u], layer, *x.layers[u + 1 :]]
+    expected = made(lambda: Architecture(layers, x.edges, x.family))
+    assert made(lambda: replace_layers(x, {u: layer})) == expected
 
 
 @some_examples
