@@ -14,8 +14,8 @@ from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each
 from bostruct.checks import check_integer, check_part, first_occurrences
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score, stored_as
 
-PRUNED_UP_TO = 0.35  # share of a step's neighbors that are scored, above which the next step scores all of them
-SHARE_KEPT = 0.8  # factor of that share after each such step, so that bounds are tried again after five steps
+PRUNED_UP_TO = 0.1  # share of a step's neighbors that are scored, above which bounds cost more than they save
+UNPRUNED_STEPS = 5  # that score all neighbors after a step in which bounds saved nothing, before they are tried again
 REPEATS_MATTER_UP_TO = 100  # points of the domain for each sampled point
 MAX_NEIGHBORS = 20_000  # default number of neighbors of one point in a step
 
@@ -59,12 +59,10 @@ class LocalSearch(Maximizer):
     distinct: bool = field(default=True, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
-        check_integer("raw_samples", self.raw_samples, 1)
-        check_integer("num_spray_points", self.num_spray_points, 0)
-        check_integer("num_restarts", self.num_restarts, 1)
+        for name, low in (("raw_samples", 1), ("num_spray_points", 0), ("num_restarts", 1), ("neighbors", 1)):
+            check_integer(name, getattr(self, name), low)
         if self.most is not None:
             check_integer("most", self.most, 1)
-        check_integer("neighbors", self.neighbors, 1)
 
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
@@ -135,8 +133,8 @@ def ascend(
     """Move every point to its best neighbor as long as that is strictly better.
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet continue as one. If
-    bounds saved little in the last step that used them, all neighbors of a step are scored at once. Scores are then
-    rounded differently, which may choose another of several neighbors with nearly equal scores, and another end.
+    bounds saved nothing in a step, the next five score all neighbors at once. Scores are then rounded differently,
+    which may choose another of several neighbors with nearly equal scores, and another end.
 
     scores: scores of the points (m,).
     discrete: whether continuous coordinates stay unchanged.
@@ -148,18 +146,19 @@ def ascend(
     scores = scores[first]
     climbing = np.arange(len(points))
     merged = np.zeros(len(points), dtype=bool)
-    steps, n_scored, share = 0, 0, 0.0
+    steps, n_scored, unpruned = 0, 0, 0
     while len(climbing) and (most is None or n_scored < most):
         here = domain.join([points[i] for i in climbing])
         if discrete:
             batch, group = domain.sample_discrete_neighborhoods(here, neighbors, rng)
         else:
             batch, group = domain.sample_neighborhoods(here, neighbors, rng, large_steps)
-        if share <= PRUNED_UP_TO:
-            winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
-        else:
+        if unpruned:
             winner, top = best_of_each_unpruned(score, batch, group, len(climbing), scores[climbing])
-            share *= SHARE_KEPT
+            unpruned -= 1
+        else:
+            winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
+            unpruned = UNPRUNED_STEPS if share > PRUNED_UP_TO else 0
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]
         for i, w, value in zip(climbing, winner, top[moved], strict=True):
