@@ -344,9 +344,8 @@ class Architecture:
         """
         masses: list[int] = []
         for u, layer in enumerate(self.layers):
-            entering = self._entering_channels(u, self.channels)
             processing = self.family.by_name[layer.label].role == "processing"
-            masses.append((layer.units or 1) * entering if processing else 0)
+            masses.append((layer.units or 1) * self._entering_channels(u, self.channels) if processing else 0)
         if (largest := max(masses)) > MAX_MASS:
             u = masses.index(largest)
             limit = f"at most {MAX_MASS:g}, got 10^{log10(largest):.0f}"
@@ -479,11 +478,11 @@ def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[object
 
 def _break_twins(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     """Order layers with equal colors, parents and children arbitrarily, because they are interchangeable."""
-    met: Counter[object] = Counter()
+    met: dict[object, int] = {}
     turns = []
     for twin in zip(colors, parents, children, strict=True):
-        turns.append((twin[0], met[twin]))
-        met[twin] += 1
+        turns.append((twin[0], met.get(twin, 0)))
+        met[twin] = turns[-1][1] + 1
     return _ranks(turns)
 
 

@@ -114,7 +114,7 @@ def solve(a, b, cost, cost_lanes, links, values, value_lanes, steps_per_node=STE
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")  # a call passes each array as seven numbers
 def _least_sum(i, b, cost_lanes, value_lanes):
     """Return the smallest sum of the cost of row i in a column and the potential of this column."""
     first = np.uint64(cost_lanes.shape[1])
@@ -126,7 +126,7 @@ def _least_sum(i, b, cost_lanes, value_lanes):
     return min(min(least, least1), min(least2, least3))
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _set_potentials(root, cost, links, values):
     """Set the arc and the potential of each node, from the root down."""
     k = links[CHILD, root]
@@ -147,7 +147,7 @@ def _next_below(top, k, links):
     return k if k == top else links[NEXT, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _pivot(i, j, cost, change, root, links, values):
     """Add the arc from i to j to the tree, ship along the cycle that it closes, and drop an arc that becomes empty."""
     amount, leaving, above_row = _find_leaving_arc(i, j, root, links, values)
@@ -171,7 +171,7 @@ def _pivot(i, j, cost, change, root, links, values):
             break
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _find_leaving_arc(i, j, root, links, values):
     """Return the largest flow along the cycle, the node below the arc that it empties, and whether that is on i's side.
 
@@ -192,7 +192,7 @@ def _find_leaving_arc(i, j, root, links, values):
     return amount, leaving, above_row
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _ship(i, j, amount, root, links, values):
     """Change the flow on the cycle, except on the new arc."""
     while i != j:
@@ -204,7 +204,7 @@ def _ship(i, j, amount, root, links, values):
             i = links[PARENT, i]
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _reattach(k, parent, links):
     """Make k a child of another parent."""
     before, after, first = links[PREVIOUS, k], links[NEXT, k], links[CHILD, parent]
