@@ -435,7 +435,9 @@ def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: obje
     named = {intern(k): intern(part) if k == "origin" else part for k, part in info.items()}  # shared by many trials
     parts = {"number": row.number, "status": row.status, "info": named}
     parts |= {"started": row.started, "finished": row.finished}
-    parts |= {} if row.outcome is None else _show_parts(row.outcome)
+    if (done := row.outcome) is not None:
+        is_value = len(done.values) == 1 and done.sd is None and not (done.constraints or done.repeats)  # most are
+        parts |= {"values": done.values, "value": done.values[0]} if is_value else _show_parts(done)
     return Trial.shown_later(show, kept, **parts)
 
 
