@@ -31,7 +31,7 @@ def allocate_memory(size: int) -> Memory:
     return np.empty((size, size)), np.empty((size, size)), *allocate_workspace(size)
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _set_pair_costs(first, low, high, second, low2, high2, costs, base, structure):
     """Set label cost minus 2, and structural cost, of each pair of layers of one block."""
     _, labels, _, paths, codes = first
@@ -56,7 +56,7 @@ def _set_pair_costs(first, low, high, second, low2, high2, costs, base, structur
                 structure[i, j] = far + abs(z - paths2[k + 2, low2 + j])
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _set_total_costs(a, b, base, structure, weight, cost):
     """Set the cost of each pair at one weight, infinite if the pair is never matched, and of the arcs to the root."""
     for i in range(a):

@@ -56,7 +56,7 @@ def allocate_workspace(size: int) -> Workspace:
     return Workspace(cost, lanes[0], np.empty((5, 2 * n), np.uint32), values, lanes[1])
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def start_unmatched(supply: Array, demand: Array, cost: Array, links: Links, values: Array) -> None:
     """Start with nothing shipped: all nodes are children of the root."""
     a, b, root, last = len(supply), len(demand), cost.shape[1], NO_NODE
