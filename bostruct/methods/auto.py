@@ -48,7 +48,8 @@ FAR_SCHEDULE = 30.0  # scales: durations are learned from bad orders as well as 
 EXTENT_ODDS = Normal(1.0, 1.0), 1.0, "log_odds_of_items"  # that letters or items matter, not only their number
 LOG_SMOOTHNESS = 1.0  # increase of the expected log lengthscales if values are noisy
 SUBSET_ODDS = Normal(3.0, 1.0), 3.0, "log_odds_of_selected"  # variables, against small effects of all variables
-WIDE_ODDS = Normal(1.0, 2.0), 1.0, "log_odds_of_whole_range"  # as lengthscale of a number, against a quarter of it
+WIDE_ODDS = Normal(1.0, 2.0), 1.0, "log_odds_of_whole_range"  # as lengthscale of a number, against shorter ones
+WAVE_ODDS = Normal(2.0, 2.0), 2.0, "log_odds_of_quarter"  # of the range as lengthscale, against a sixteenth of it
 BLEND_ODDS = Normal(0.4, 1.0), 0.4, "log_odds_of_main_effects"  # against the product over variables
 ORDER_ODDS = Normal(3.0, 1.0), 3.0, "log_odds_of_orders"  # that do not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
@@ -111,8 +112,8 @@ def for_space(domain: Domain) -> BayesianSearch:
 
     The kernel is a weighted sum of main effects and diffusion. Most objectives have main effects, and few data suffice
     to learn them. The prior of the diffusion is scaled by the number of variables. Main effects of continuous variables
-    have two lengthscales, the whole range for smooth functions and a quarter of it for waves. Values far worse than the
-    median are compressed.
+    have three lengthscales: the whole range, a quarter and a sixteenth of it, for functions with waves. Values far worse
+    than the median are compressed.
 
     If sequences vary in length, or subsets in size, another kernel has main effects of only these lengths and sizes.
     The data determine its weight, so a few data suffice to learn the effect of the length.
@@ -208,6 +209,7 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     """
     effects: Kernel = main_effects(domain)
     if domain.n_continuous:
+        effects = WeightedSum(effects, main_effects(domain, lengthscale=1.0 / 16.0), *WAVE_ODDS)
         effects = WeightedSum(main_effects(domain, lengthscale=1.0), effects, *WIDE_ODDS)
     kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), *BLEND_ODDS)
     if has_lengths(domain):

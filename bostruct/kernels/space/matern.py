@@ -21,7 +21,7 @@ LOOPS = "bostruct.kernels.space.compiled"
 ROOT = math.sqrt(5.0)
 LARGEST_LOG = 600.0  # largest logarithm of a product of kernels; exp overflows at 709
 EFFECT_LENGTHSCALE = 0.25  # lengthscale of the main effect of a number, as a share of the range
-FAR = 25.0  # ranges between an absent number and all others: its effects are below 1e-90, and nothing overflows
+FAR = 100.0  # lengthscales between an absent number and all others: its effects are below 1e-90, nothing overflows
 LARGEST_SQUARE = 10.0  # squared distance between the ends of a range
 COUNT_LENGTHSCALE = 0.3  # lengthscale of an effect without its trend, as a share of the range
 TREND = 0.5  # share of the trend in an effect
@@ -196,8 +196,8 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray, lengths
     xs, ys: positions of n and m points (n, c), (m, c).
     lengthscale: lengthscale as a share of the ranges.
     """
-    rate = ROOT / lengthscale
-    own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
+    rate, far = ROOT / lengthscale, FAR * lengthscale
+    own, other = _effect_shares(grids, xs, far), _effect_shares(grids, ys, -far)
     total = np.zeros((len(xs), len(ys)))
     grown = np.exp(rate * other)
     load_loops(LOOPS).add_effects(own, other, np.exp(rate * own), grown, 1.0 / grown, rate, total)
@@ -216,12 +216,13 @@ def vary_effects(
     Returns a function from shares (m, c) to the sum (m, n) and to the map from weights (m, n) to the gradient of
     the weighted sum in the shares (m, c), 0 in numbers that a point lacks.
     """
-    has, others, rate = xs != INACTIVE, _effect_shares(grids, ys, -FAR), ROOT / lengthscale
+    rate, far = ROOT / lengthscale, FAR * lengthscale
+    has, others = xs != INACTIVE, _effect_shares(grids, ys, -far)
     grown = np.exp(rate * others)
     shrunk = 1.0 / grown
 
     def at(shares: Array) -> tuple[Array, Pullback]:
-        own = np.ascontiguousarray(np.where(has, shares, FAR).T)
+        own = np.ascontiguousarray(np.where(has, shares, far).T)
         pair, total = (own, others, np.exp(rate * own), grown, shrunk, rate), np.zeros((len(shares), len(ys)))
         load_loops(LOOPS).add_effects(*pair, total)
 
@@ -241,9 +242,10 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
     ys: positions of m points (m, c).
     lengthscale: lengthscale as a share of the ranges.
     """
-    other, which, rate = _effect_shares(grids, ys, -FAR), np.asarray(changes.which), ROOT / lengthscale
+    rate, far = ROOT / lengthscale, FAR * lengthscale
+    other, which = _effect_shares(grids, ys, -far), np.asarray(changes.which)
     before, after = (
-        np.where(own[:, 0] != INACTIVE, share_of_each(grids, which, np.where(own != INACTIVE, own, 0)), FAR)
+        np.where(own[:, 0] != INACTIVE, share_of_each(grids, which, np.where(own != INACTIVE, own, 0)), far)
         for own in (changes.before, changes.after)
     )
     out, grown = np.empty((len(which), len(ys))), np.exp(rate * other)
