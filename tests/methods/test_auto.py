@@ -182,13 +182,15 @@ def test_effects_of_numbers_are_as_smooth_as_the_data_say():
     xs = space.sample(60, np.random.default_rng(0))
     rows = np.array([[*space.present(x).values()] for x in xs])
 
-    def fit_log_odds(values):
+    def fit_log_odds(values, of):
         model = auto(space).surrogate
         posterior = model.condition(xs, values, model.initial_state(), np.random.default_rng(0))[0]
-        return next(one.values[0] for one in posterior.list_hyperparameters() if one.name == "log odds of whole range")
+        return next(one.values[0] for one in posterior.list_hyperparameters() if one.name == f"log odds of {of}")
 
-    assert fit_log_odds(np.tanh(3.0 * (rows - 0.5)).sum(axis=1)) > 3.0
-    assert fit_log_odds(np.sin(10.0 * rows).sum(axis=1)) < -1.0
+    assert fit_log_odds(np.tanh(3.0 * (rows - 0.5)).sum(axis=1), "whole range") > 3.0
+    assert fit_log_odds(np.sin(10.0 * rows).sum(axis=1), "whole range") < -1.0
+    assert fit_log_odds(np.sin(10.0 * rows).sum(axis=1), "quarter") > 2.0
+    assert fit_log_odds(np.sin(25.0 * rows).sum(axis=1), "quarter") < -1.0
 
 
 class TestManyVariables:
@@ -254,7 +256,7 @@ def test_an_order_with_resources_is_searched_beside_a_number():
 
 
 def test_steps_are_not_asked_for_again_and_again():
-    """On plateaus log EI asks for near repeats, in three runs of 50 suggestions 81 times, and `auto` 59 times."""
+    """On plateaus log EI asks for near repeats: in these runs 111 times, and `auto` 89; on seeds 0 to 9 226 and 210."""
     space = bo.Space({"kind": ["a", "b"], "rate": bo.Real(0.0, 1.0), "decay": bo.Real(0.0, 1.0)})
 
     def plateaus(point):
@@ -264,7 +266,7 @@ def test_steps_are_not_asked_for_again_and_again():
 
     def count_near_repeats(method):
         count = 0
-        for seed in (0, 2, 4):
+        for seed in range(4):
             result = bo.minimize(plateaus, space, n_trials=60, method=method, seed=seed, progress=False)
             rows = [(t.point["kind"] == "a", t.point["rate"], t.point["decay"]) for t in result.trials]
             gaps = [np.abs(np.subtract(rows[:i], rows[i])).max(axis=1).min() for i in range(10, 60)]
