@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from bostruct.cli import main
 from bostruct.methods import METHODS
+from tests.test_examples import REGISTRIES
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
@@ -29,12 +30,14 @@ def locate(page: Path) -> str:
 
 
 @pytest.fixture(autouse=True)
-def methods_by_name():
-    """The methods that a page registers are taken out again."""
-    before = dict(METHODS)
+def registries():
+    """What a page registers is taken out again."""
+    own = (*REGISTRIES, METHODS)
+    before = [dict(registry) for registry in own]
     yield
-    METHODS.clear()
-    METHODS.update(before)
+    for registry, kept in zip(own, before, strict=True):
+        registry.clear()
+        registry.update(kept)
 
 
 def run(text: str, where: str) -> list[tuple[str, str | None]]:
