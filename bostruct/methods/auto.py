@@ -112,8 +112,8 @@ def for_space(domain: Domain) -> BayesianSearch:
 
     The kernel is a weighted sum of main effects and diffusion. Most objectives have main effects, and few data suffice
     to learn them. The prior of the diffusion is scaled by the number of variables. Main effects of continuous variables
-    have three lengthscales: the whole range, a quarter and a sixteenth of it, for functions with waves. Values far worse
-    than the median are compressed.
+    have three lengthscales, the whole range for smooth functions, a quarter and a sixteenth of it for waves. Values far
+    worse than the median are compressed.
 
     If sequences vary in length, or subsets in size, another kernel has main effects of only these lengths and sizes.
     The data determine its weight, so a few data suffice to learn the effect of the length.
