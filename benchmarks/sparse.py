@@ -31,6 +31,8 @@ import bostruct as bo
 from benchmarks.chaos.results import append_result
 from benchmarks.conditions import CONDITIONAL
 from benchmarks.peers.bits import BITS
+from benchmarks.peers.botorch_search import botorch
+from benchmarks.peers.catcma_search import catcma
 from benchmarks.peers.further_searches import hebo
 from benchmarks.peers.names import split_names
 from benchmarks.peers.options import check_writable, integer_from
@@ -176,7 +178,13 @@ def michalewicz(x: Array) -> float:
     return -float(np.sum(np.sin(angles) * np.sin(np.arange(1, len(x) + 1) * angles**2 / math.pi) ** 20))
 
 
-REALS = {f"v{i}": bo.Real(-1.0, 1.0) for i in range(10)}
+# sums of effects of numbers from -reach to reach, with several minima
+ADDITIVE: dict[str, tuple[Callable[[Array], float], float]] = {
+    "Styblinski-Tang": (styblinski_tang, 4.0),
+    "Levy": (levy, 5.0),
+    "Rastrigin": (rastrigin, 3.0),
+    "Michalewicz": (michalewicz, 1.0),
+}
 ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 11).tolist()) for i in range(25)}
 SIX_ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 7).tolist()) for i in range(6)}
 BITS_AND_REALS = {f"v{i}": bool for i in range(50)} | {f"x{i}": bo.Real(-1.0, 1.0) for i in range(3)}
@@ -201,16 +209,21 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     "pairs of 30 categories": partial(pairs_of_categories, 30, 4),
     "Rastrigin of 25 orders": partial(shifted, rastrigin, ORDERED, 3.0),
     "Ackley of 50 bits and 3 reals": partial(shifted, ackley, BITS_AND_REALS, 1.0),
-    # additive functions of ten reals, with several minima
-    "Styblinski-Tang of 10 reals": partial(shifted, styblinski_tang, REALS, 4.0),
-    "Levy of 10 reals": partial(shifted, levy, REALS, 5.0),
-    "Rastrigin of 10 reals": partial(shifted, rastrigin, REALS, 3.0),
-    "Michalewicz of 10 reals": partial(shifted, michalewicz, REALS, 1.0),
+    **{
+        f"{name} of {d} reals": partial(shifted, function, {f"v{i}": bo.Real(-1.0, 1.0) for i in range(d)}, reach)
+        for d in (5, 10, 20, 30)
+        for name, (function, reach) in ADDITIVE.items()
+    },
     **{name: partial(from_peers, make) for name, make in CONDITIONAL.items()},
 }
 SEARCHES = ("auto", "all variables", "Optuna TPE")
-PEERS: dict[str, Search] = {"Optuna TPE": partial(optuna, "TPESampler"), "HEBO": hebo}
-PACKAGES = {"Optuna TPE": "optuna", "HEBO": "hebo"}
+PEERS: dict[str, Search] = {
+    "Optuna TPE": partial(optuna, "TPESampler"),
+    "HEBO": hebo,
+    "BoTorch": botorch,
+    "CatCMA": catcma,
+}
+PACKAGES = {"Optuna TPE": "optuna", "HEBO": "hebo", "BoTorch": "botorch", "CatCMA": "cmaes"}
 BEFORE = "before"  # a further search: all variables, and no smooth model of noisy values
 
 

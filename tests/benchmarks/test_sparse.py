@@ -114,7 +114,7 @@ def test_the_help_names_problems_and_searches(capsys):
         main(["--help"])
     printed = " ".join(capsys.readouterr().out.split())
     assert "60 categories, 5 matter; 100 bits, effects 1/k" in printed
-    assert "of auto, all variables, Optuna TPE, before, HEBO; auto always runs" in printed
+    assert "of auto, all variables, Optuna TPE, before, HEBO, BoTorch, CatCMA; auto always runs" in printed
 
 
 def test_a_balanced_design_comes_out_as_simulated():
