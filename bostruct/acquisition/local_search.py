@@ -17,8 +17,6 @@ from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Max
 PRUNED_UP_TO = 0.1  # share of a step's neighbors that are scored, above which bounds cost more than they save
 UNPRUNED_STEPS = 5  # that score all neighbors after a step in which bounds saved nothing, before they are tried again
 REPEATS_MATTER_UP_TO = 100  # points of the domain for each sampled point
-RACE = 10_000  # neighbors scored by ascents that have a limit, after which only the best points ascend
-RACED = 2  # number of these points
 MAX_NEIGHBORS = 20_000  # default number of neighbors of one point in a step
 
 
@@ -136,8 +134,7 @@ def ascend(
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet continue as one. If
     bounds saved nothing in a step, the next five score all neighbors at once. Scores are then rounded differently,
-    which may choose another of several neighbors with nearly equal scores, and another end. If there is a limit, only
-    the two best points ascend after 10,000 neighbors.
+    which may choose another of several neighbors with nearly equal scores, and another end.
 
     scores: scores of the points (m,).
     discrete: whether continuous coordinates stay unchanged.
@@ -170,8 +167,6 @@ def ascend(
         merged[np.delete(climbing, distinct)] = True
         climbing = climbing[distinct]
         steps, n_scored = steps + 1, n_scored + len(batch)
-        if most is not None and n_scored > RACE:
-            climbing = climbing[np.argsort(-scores[climbing], kind="stable")[:RACED]]
     ends = domain.join([points[i] for i in np.flatnonzero(~merged)])
     first = first_occurrences(domain, ends)  # an ascent may reach the end of an earlier one
     return domain.take(ends, first), scores[~merged][first], steps
