@@ -15,7 +15,7 @@ from bostruct.checks import check_integer, check_part, first_occurrences
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score, stored_as
 
 PRUNED_UP_TO = 0.1  # share of a step's neighbors that are scored, above which bounds cost more than they save
-UNPRUNED_STEPS = 5  # that score all neighbors after a step in which bounds saved nothing, before they are tried again
+UNPRUNED_STEPS = 5  # that score all neighbors after such a step, before bounds are tried again
 REPEATS_MATTER_UP_TO = 100  # points of the domain for each sampled point
 MAX_NEIGHBORS = 20_000  # default number of neighbors of one point in a step
 
@@ -133,7 +133,7 @@ def ascend(
     """Move every point to its best neighbor as long as that is strictly better.
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet continue as one. If
-    bounds saved nothing in a step, the next five score all neighbors at once. Scores are then rounded differently,
+    bounds left more than a tenth of a step, the next five score all neighbors at once. Scores are then rounded differently,
     which may choose another of several neighbors with nearly equal scores, and another end.
 
     scores: scores of the points (m,).

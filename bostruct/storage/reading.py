@@ -6,7 +6,7 @@ import gc
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Literal, NamedTuple
 
 from bostruct.execution.interrupts import defer_signals, hook_forks
@@ -159,10 +159,13 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
         columns = ", ".join("NULL" if name in missing else renamed.get(name, name) for name in TRIAL_COLUMNS)
         select = f"SELECT {columns}{', checksum' if has_checksums else ''} FROM trials WHERE study = ? ORDER BY number"
         cursor, trials, checksums = connection.execute(select, (progress.study,)), list[TrialRow](), list[int]()
-        while rows := cursor.fetchmany(BATCH_SIZE):
-            trials += read_trial_rows(rows, where, version)
-            checksums += [row[-1] for row in rows if has_checksums]
-    _check_numbering(trials, progress.told if has_checksums else None, where)
+        with closing(cursor):  # an unfinished query of a kept exception would lock the file
+            while rows := cursor.fetchmany(BATCH_SIZE):
+                trials += read_trial_rows(rows, where, version)
+                checksums += [row[-1] for row in rows if has_checksums]
+    if has_checksums:
+        _check_told(trials, progress.told, where)
+    _check_numbering(trials, where)
     changes: list[Columns] = []
     if version > 2:
         columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
@@ -197,17 +200,20 @@ def read_checksums(connection: Connection, table: Literal["trials", "changes"], 
     return [checksum for (checksum,) in rows]
 
 
-def _check_numbering(trials: list[TrialRow], n_finished: int | None, where: str) -> None:
-    positions = [row.told for row in trials if row.told is not None]
-    if n_finished not in (None, len(positions)):
+def _check_told(trials: list[TrialRow], expected: int, where: str) -> None:
+    found = sum(row.told is not None for row in trials)
+    if found != expected:
         raise StorageError(
-            f"{where}: expected {n_finished} finished trials, found {len(positions)}: rows were removed, or the file "
-            f"was copied or its journal removed while it was written{HINT}"
+            f"{where}: expected {expected} finished trials, found {found}: rows were removed, or the file was copied "
+            f"or its journal removed while it was written{HINT}"
         )
+
+
+def _check_numbering(trials: list[TrialRow], where: str) -> None:
     for position, row in enumerate(trials):
         if row.number != position:
             raise StorageError(f"{where}: expected trial {position}, found trial {row.number}{HINT}")
-    for position, count in Counter(positions).items():
+    for position, count in Counter(row.told for row in trials if row.told is not None).items():
         if count > 1:
             raise StorageError(f"{where}: {count} trials have position {position} in the order of completion{HINT}")
 

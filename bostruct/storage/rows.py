@@ -207,7 +207,7 @@ def _read_by_column(rows: Sequence[Columns]) -> list[TrialRow]:
 
 
 def _find_checksums(rows: Sequence[Columns]) -> Columns:
-    """Compute the checksums of rows that have only a value, which are written like by `dump_compactly`."""
+    """Compute the checksums of rows that have only a value, as `dump_compactly` writes them."""
     texts = [
         f'[{study},{number},"{status}",{quote(point)},{value!r},null,null,{quote(info)},{start!r},{end!r},{position},'
         f"{attempts},null,{revision}]"

@@ -294,7 +294,7 @@ class Measurements:
 
     def read(self) -> Measured:
         """Return all measurements so far."""
-        while fresh := self._outcomes[:CHUNK_SIZE]:  # all rows at once would be visited as garbage
+        while fresh := self._outcomes[:CHUNK_SIZE]:  # all rows at once would start a full garbage collection
             goals = self._goals
             rows = [(goals.orient(one.values), goals.violations(one), _describe_noise(one)) for one in fresh]
             for part, column in zip(self._parts, zip(*rows, strict=True), strict=True):

@@ -70,6 +70,15 @@ def test_a_damaged_trial_far_from_the_first_is_named(tmp_path: Path) -> None:
         bo.Study.load(path)
 
 
+def test_an_opening_that_failed_leaves_no_lock(tmp_path: Path) -> None:
+    path = write(tmp_path, Case(1_200, 3, "bits"))
+    damage(path, "UPDATE trials SET value = 0.5 WHERE number = 10")
+    with pytest.raises(bo.StorageError, match="trial 10 is damaged") as kept:
+        bo.Study.load(path)
+    damage(path, "UPDATE trials SET value = 0.25 WHERE number = 10")
+    assert kept.tb is not None  # it is alive, and so are the variables of its frames
+
+
 @pytest.mark.parametrize(("d", "limit"), [(60, BYTES), pytest.param(1_000, WIDE_BYTES, marks=pytest.mark.slow)])
 def test_a_trial_is_kept_in_few_bytes(tmp_path: Path, d: int, limit: int) -> None:
     few, many = (count_bytes(write(tmp_path, Case(n, d, "bits"))) for n in (50, 250))

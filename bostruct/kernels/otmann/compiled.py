@@ -89,7 +89,7 @@ def distances(
 ) -> None:
     """Fill out with the distances of all pairs, and with the distances over the total mass of both.
 
-    It is compiled once, as one function of loops: compiled callers and array expressions would be compiled again.
+    It has loops alone: array expressions take longer to compile.
 
     first, second: stacked profiles of n and m architectures: (starts (n, blocks + 1), labels (l,), masses (l,),
         paths (k, l), k a multiple of 3, codes (l, q)).

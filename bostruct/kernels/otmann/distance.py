@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LOOPS = "bostruct.kernels.otmann.compiled"
 PATH_KINDS = ("shortest", "longest", "random walk")
 WIDEST = 8.0  # line width, in points, of the heaviest match
+MOST_REUSED = 256  # layers, from which on a pair takes so long that memory is allocated for each call, and returned
 GAP = 2.5  # between the two drawings, in columns of layers
 
 
@@ -109,14 +110,15 @@ def otmann_distances(
     if family is not None and out.size:
         first = _stack_profiles([cached_profile(x, settings) for x in xs])
         second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
-        memory = _reused_memory(max(map(len, both)) // 64, get_ident())
+        n_layers = max(map(len, both))
+        memory = _reused_memory(n_layers // 64, get_ident()) if n_layers < MOST_REUSED else load_loops(LOOPS).allocate_memory(n_layers)
         load_loops(LOOPS).distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
     return Distances(out[0], out[1])
 
 
 @lru_cache(maxsize=16)
 def _reused_memory(n_64: int, thread: int) -> Any:
-    """Return memory for less than 64 * (n_64 + 1) layers, for one thread only; new memory delays a call by 10 us."""
+    """Return memory for fewer than 64 * (n_64 + 1) layers, for one thread only; new memory delays a call by 10 us."""
     del thread  # a part of the key
     return load_loops(LOOPS).allocate_memory(64 * n_64 + 63)
 

@@ -29,7 +29,7 @@ Links: TypeAlias = npt.NDArray[np.uint32]
 
 
 class Workspace(NamedTuple):
-    """Memory for less than n rows and n columns; n is a multiple of `LANES`.
+    """Memory for fewer than n rows and n columns; n is a multiple of `LANES`.
 
     cost: costs of rows and the root in columns, the root first (n + 1, n).
     cost_lanes: the same memory as (n + 1, n / LANES, LANES).

@@ -80,6 +80,9 @@ class _Rows:
     def fetchall(self) -> list[Columns]:
         return [_unescape_row(row) for row in self._cursor.fetchall()] if self._cursor.description else []
 
+    def close(self) -> None:
+        self._cursor.close()
+
 
 @cache
 def _translate(statement: str) -> Any:

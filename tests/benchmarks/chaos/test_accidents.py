@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_without_checksums_wrong_values_are_read_and_found(tmp_path: Path, monke
 
 def test_without_the_count_and_the_digest_lost_rows_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_check_told", lambda *_: None)
-    monkeypatch.setattr(rows.Progress, "advance", lambda self, *_: self._replace(digest=0))
+    monkeypatch.setattr(reading, "add_checksums", lambda *_: ANY)
     monkeypatch.setattr(Snapshot, "check_rows", lambda *_: None)
     verdict = Verdict()
     strike_file("last rows deleted", tmp_path / "runs.db", random.Random(0), verdict)
