@@ -133,8 +133,8 @@ def ascend(
     """Move every point to its best neighbor as long as that is strictly better.
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet continue as one. If
-    bounds left more than a tenth of a step, the next five score all neighbors at once. Scores are then rounded differently,
-    which may choose another of several neighbors with nearly equal scores, and another end.
+    bounds left more than a tenth of a step, the next five score all neighbors at once. Scores are then rounded
+    differently, which may choose another of several neighbors with nearly equal scores, and another end.
 
     scores: scores of the points (m,).
     discrete: whether continuous coordinates stay unchanged.

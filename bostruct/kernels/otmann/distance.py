@@ -110,9 +110,9 @@ def otmann_distances(
     if family is not None and out.size:
         first = _stack_profiles([cached_profile(x, settings) for x in xs])
         second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
-        n_layers = max(map(len, both))
-        memory = _reused_memory(n_layers // 64, get_ident()) if n_layers < MOST_REUSED else load_loops(LOOPS).allocate_memory(n_layers)
-        load_loops(LOOPS).distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
+        n, loops = max(map(len, both)), load_loops(LOOPS)
+        memory = _reused_memory(n // 64, get_ident()) if n < MOST_REUSED else loops.allocate_memory(n)
+        loops.distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
     return Distances(out[0], out[1])
 
 
