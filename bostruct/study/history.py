@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Info, Point, Presented
 from bostruct.display import html_table
-from bostruct.execution.interrupts import make_lock
+from bostruct.execution.interrupts import defer_signals, make_lock
 from bostruct.goals.declared import Goals
 from bostruct.goals.pareto import LARGEST, constrained_rank
 from bostruct.outcome import Outcome
@@ -292,6 +292,7 @@ class Measurements:
         """Append the outcome of a completed trial."""
         self._outcomes.append(outcome)
 
+    @defer_signals  # an interrupt would leave values twice
     def read(self) -> Measured:
         """Return all measurements so far."""
         while fresh := self._outcomes[:CHUNK_SIZE]:  # all rows at once would start a full garbage collection

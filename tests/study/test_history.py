@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.study.history import History, Trial, show_points
+from bostruct.study.history import ArrayBuffer, History, Trial, show_points
 from bostruct.study.point_forms import PointForm
+from tests.interrupting import interrupt_call
 
 SPACE = bo.Space({"a": range(6), "b": ["<x>", "y"]})
 
@@ -66,6 +67,19 @@ def test_a_point_that_is_made_later_can_be_asked_for_again_where_that_was_interr
     assert trial == Trial(0, {"a": 1}, "running")
     with pytest.raises(AttributeError, match="no attribute 'name'"):
         _ = trial.name
+
+
+@pytest.mark.usefixtures("default_sigint")
+def test_an_interrupt_leaves_no_value_twice(monkeypatch):
+    study = bo.Study({"a": range(9)}, method="random", seed=0)
+    for a in range(5):
+        study.add({"a": a}, float(a))
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(ArrayBuffer, "extend", interrupt_call(ArrayBuffer.extend, at=2))
+        with pytest.raises(KeyboardInterrupt):
+            study.ask()
+    assert study.ask().point["a"] >= 5
+    assert study._ledger.history().values.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_points_of_trials_are_made_at_once_and_not_kept():
