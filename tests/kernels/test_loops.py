@@ -74,7 +74,9 @@ def test_a_first_compilation_is_announced_once_on_a_terminal(tmp_path, level, wo
         line = [sys.executable, "-c", LOAD, *level]
         done = subprocess.run(line, env=around, stdout=subprocess.PIPE, stderr=theirs, check=True)
         os.write(theirs, b"end")
-        text = os.read(ours, 4096).decode()
+        text = ""
+        while not text.endswith("end"):  # a read may return a part
+            text += os.read(ours, 4096).decode()
     finally:
         os.close(ours)
         os.close(theirs)
