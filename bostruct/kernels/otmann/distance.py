@@ -85,7 +85,7 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
     measured = otmann_distances([a], [b], settings)
     first, second = profile(a, settings), profile(b, settings)
     ordered, loops = np.zeros((len(settings.weights), len(a), len(b))), load_loops(LOOPS)
-    memory = _reused_memory(max(len(a), len(b)) // 64, get_ident())
+    memory = _provide_memory(max(len(a), len(b)))
     loops.plans(_stack_profiles([first]), _stack_profiles([second]), _cost_arrays(a.family, settings), memory, ordered)
     plan = np.zeros_like(ordered)
     plan[:, first.layers[:, None], second.layers] = ordered
@@ -110,10 +110,14 @@ def otmann_distances(
     if family is not None and out.size:
         first = _stack_profiles([cached_profile(x, settings) for x in xs])
         second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
-        n, loops = max(map(len, both)), load_loops(LOOPS)
-        memory = _reused_memory(n // 64, get_ident()) if n < MOST_REUSED else loops.allocate_memory(n)
-        loops.distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
+        memory = _provide_memory(max(map(len, both)))
+        load_loops(LOOPS).distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
     return Distances(out[0], out[1])
+
+
+def _provide_memory(n: int) -> Any:
+    """Return memory for networks of up to n layers, which no other thread uses."""
+    return _reused_memory(n // 64, get_ident()) if n < MOST_REUSED else load_loops(LOOPS).allocate_memory(n)
 
 
 @lru_cache(maxsize=16)

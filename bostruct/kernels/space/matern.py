@@ -216,13 +216,12 @@ def vary_effects(
     Returns a function from shares (m, c) to the sum (m, n) and to the map from weights (m, n) to the gradient of
     the weighted sum in the shares (m, c), 0 in numbers that a point lacks.
     """
-    rate, far = ROOT / lengthscale, FAR * lengthscale
-    has, others = xs != INACTIVE, _effect_shares(grids, ys, -far)
+    has, others, rate = xs != INACTIVE, _effect_shares(grids, ys, -FAR * lengthscale), ROOT / lengthscale
     grown = np.exp(rate * others)
     shrunk = 1.0 / grown
 
     def at(shares: Array) -> tuple[Array, Pullback]:
-        own = np.ascontiguousarray(np.where(has, shares, far).T)
+        own = np.ascontiguousarray(np.where(has, shares, FAR * lengthscale).T)
         pair, total = (own, others, np.exp(rate * own), grown, shrunk, rate), np.zeros((len(shares), len(ys)))
         load_loops(LOOPS).add_effects(*pair, total)
 
