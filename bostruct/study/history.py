@@ -89,15 +89,13 @@ class Trial:
         kept : object
             The point in a smaller form.
         fields : object
-            The other fields; empty fields keep their defaults.
+            The other fields; omitted fields keep their defaults.
         """
         trial, put = cls.__new__(cls), object.__setattr__
         put(trial, "_show", show)
         put(trial, "_kept", kept)
         for name, part in fields.items():  # one by one, these take the least memory
-            if part or part == 0:
-                put(trial, name, part)
-        trial.__post_init__()
+            put(trial, name, part)
         return trial
 
     def __getattr__(self, name: str) -> Presented:
@@ -140,7 +138,7 @@ class Trial:
     @property
     def is_extra(self) -> bool:
         """True if `n_trials` does not count the trial, because it was added or is a duplicate."""
-        return self.origin in ("added", DOUBLE)
+        return is_extra(self.info)
 
     @property
     def is_canceled(self) -> bool:
@@ -176,6 +174,11 @@ class Trial:
         rows |= {"attributes": dict(self.attributes) or None, "stopped at step": self.stopped_at}
         rows |= {"ignored because": self.unread, "chosen by": self.origin, "seconds": seconds}
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
+
+
+def is_extra(info: Info) -> bool:
+    """Return whether `n_trials` does not count a trial, because it was added or is a duplicate."""
+    return "double_of" in info or info.get("origin") in ("added", DOUBLE)
 
 
 def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:

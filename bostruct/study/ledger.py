@@ -25,7 +25,7 @@ from bostruct.storage.reading import pause_collector
 from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
-from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
+from bostruct.study.records import StoredTrial, read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, has_domain, migrate_trials
 from bostruct.study.trial_records import Record, TrialRecords
 
@@ -91,8 +91,8 @@ class Ledger(TrialRecords):
         self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if has_domain(row, domain) else []
         with pause_collector():
-            for row, found in zip(stored.trials, migrate_trials(stored, self._form, where), strict=True):
-                self._enter(found.trial, found.kept, row, found.text)
+            for row, (trial, kept, text) in zip(stored.trials, migrate_trials(stored, self._form, where), strict=True):
+                self._enter(trial, kept, row, text)
             self._close_stored(stored.trials)
 
     @property
@@ -274,9 +274,9 @@ class Ledger(TrialRecords):
             raise StorageError(f"{self._where}: another process changed its space; open the study again")
         found = [read_trial(row, self._form, self._names, self._where) for row in changes.trials]
         self._check_agreement(changes, found)
-        for row, (trial, kept) in zip(changes.trials, found, strict=True):
+        for row, trial in zip(changes.trials, found, strict=True):
             if row.number == len(self):
-                self._enter(trial, kept, row)
+                self._enter(trial, trial.kept, row)
                 continue
             record = self._records[row.number]
             if record.outcome is not None:
@@ -285,29 +285,28 @@ class Ledger(TrialRecords):
                 self._reopen(record)
             if trial.started != record.trial.started:
                 record.earlier |= {record.trial.started}
-            record.trial, record.attempts, record.owner = trial, row.attempts, row.owner
-            if trial.is_canceled:
+            record.made, record.attempts, record.owner = trial.create(), row.attempts, row.owner
+            if record.trial.is_canceled:
                 self.in_flight.pop(row.number, None)
                 record.open = frozenset()
         self._close_stored([row for row in changes.trials if self._records[row.number].outcome is None])
         self.state = changes.state
 
-    def _check_agreement(self, changes: RemoteChanges, found: Sequence[tuple[Trial, Kept]]) -> None:
+    def _check_agreement(self, changes: RemoteChanges, found: Sequence[StoredTrial]) -> None:
         """Raise StorageLost, from now on, if a trial has another point or value than here.
 
         Points and values never change. A server that lost transactions may have accepted others instead.
         """
-        for row, (trial, kept) in zip(changes.trials, found, strict=True):
+        for row, trial in zip(changes.trials, found, strict=True):
             if row.number < len(self) and self._contradiction is None:
-                self._contradiction = self._find_contradiction(self._records[row.number], row, trial, kept)
+                self._contradiction = self._find_contradiction(self._records[row.number], row, trial.kept)
         if self._contradiction is not None:
             raise self._contradiction
 
-    def _find_contradiction(self, record: Record, row: TrialRow, trial: Trial, kept: Kept) -> StorageLost | None:
-        is_readable = record.trial.unread is None and trial.unread is None
+    def _find_contradiction(self, record: Record, row: TrialRow, kept: Kept) -> StorageLost | None:
         if record.trial.status == "completed" and not _is_known(record, row):
             what = "value"
-        elif is_readable and self._form.key(kept) != self._form.key(record.kept):
+        elif record.made.unread is None and self._form.key(kept) != self._form.key(record.kept):
             what = "point"
         else:
             return None
@@ -323,7 +322,7 @@ class Ledger(TrialRecords):
                 self.goals.check_stored(row.outcome or Outcome(failed="running"))
             except (TypeError, ValueError) as error:
                 raise StorageError(f"{self._where}: trial {row.number} cannot be read: {error}") from error
-            self._close(self._records[row.number].trial, row.outcome, row.told)
+            self._close(self._records[row.number].made, row.outcome, row.told)
 
     def _write_outcome(
         self, record: Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None
@@ -392,7 +391,7 @@ class Ledger(TrialRecords):
                     trial = replace(trial, info=trial.info | {"attempts": attempts})
                 writer.update(write_trial(trial, attempts, owner=self.owner))
             record.earlier |= {record.trial.started}
-            record.attempts, record.trial = attempts, trial
+            record.attempts, record.made = attempts, trial
             self._own(record)
             return trial
         return None
@@ -551,7 +550,7 @@ class Ledger(TrialRecords):
                 return
         if running is not None:
             self._reopen(record)
-            record.trial = running
+            record.made = running
         record.attempts -= 1
         self._disown(record)
 
@@ -576,7 +575,7 @@ class Ledger(TrialRecords):
             info = _note_failure(record.trial.info, reason)
             trial = replace(record.trial, info=info | (noted or {"retries": info.get("retries", 0) + 1}))
             writer.update(write_trial(trial, attempts))
-        record.trial, record.attempts, record.open = trial, attempts, record.open - {begun}
+        record.made, record.attempts, record.open = trial, attempts, record.open - {begun}
         self._disown(record)
         return trial
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -408,23 +408,43 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
         raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
 
-def read_trial(
-    row: TrialRow, form: PointForm, names: Sequence[str] | None, where: str, kept: Kept = None
-) -> tuple[Trial, Kept]:
-    """Return a trial and the representation of its point; raise StorageError, with both, if they are malformed.
+class StoredTrial(NamedTuple):
+    """A trial as stored, created only when it is read, because most trials of a long study never are."""
+
+    show: Callable[[Any, Info], Presented]
+    kept: Kept
+    number: int
+    info: Info
+    started: float
+    finished: float | None
+    outcome: Outcome | None
+    unread = None
+
+    def create(self) -> Trial:
+        """Create the trial."""
+        show, kept, number, info, started, finished, done = self
+        if done is None or len(done.values) != 1 or done.sd is not None or done.constraints or done.repeats:
+            parts = {"status": "running"} if done is None else _show_parts(done)
+        else:  # most trials
+            parts = {"status": "completed", "values": done.values, "value": done.values[0]}
+        return Trial.shown_later(show, kept, number=number, info=info, started=started, finished=finished, **parts)
+
+
+def read_trial(row: TrialRow, form: PointForm, names: Sequence[str] | None, where: str) -> StoredTrial:
+    """Return a trial with the representation of its point; raise StorageError, with its number, if it is malformed.
 
     Raises PredicateError if a condition fails.
     """
     try:
-        kept = form.keep(form.domain.decode(read_point_text(row.point, names))) if kept is None else kept
+        kept = form.keep(form.domain.decode(read_point_text(row.point, names)))
     except PredicateError:
         raise
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    return show_trial(row, form, kept, where), kept
+    return show_trial(row, form, kept, where)
 
 
-def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: object, where: str) -> Trial:
+def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: object, where: str) -> StoredTrial:
     """Return a trial, whose point is `show(kept, info)`; raise StorageError, with its number, if it is malformed."""
     try:
         info = parse(row.info)
@@ -433,12 +453,7 @@ def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: obje
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     named = {intern(k): intern(part) if k == "origin" else part for k, part in info.items()}  # shared by many trials
-    parts = {"number": row.number, "status": row.status, "info": named}
-    parts |= {"started": row.started, "finished": row.finished}
-    if (done := row.outcome) is not None:
-        is_value = len(done.values) == 1 and done.sd is None and not (done.constraints or done.repeats)  # most are
-        parts |= {"values": done.values, "value": done.values[0]} if is_value else _show_parts(done)
-    return Trial.shown_later(show, kept, **parts)
+    return StoredTrial(show, kept, row.number, named, row.started, row.finished, row.outcome)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, **changes: Any) -> Trial:
@@ -446,12 +461,13 @@ def show_outcome(trial: Trial, outcome: Outcome, **changes: Any) -> Trial:
 
     changes: other changed fields.
     """
-    return replace(trial, status=outcome.status, **_show_parts(outcome), **changes)
+    return replace(trial, **_show_parts(outcome), **changes)
 
 
 def _show_parts(outcome: Outcome) -> dict[str, Any]:
-    """Return the fields of a trial that describe an outcome, except its status."""
+    """Return the fields of a trial that describe an outcome."""
     return {
+        "status": outcome.status,
         "values": outcome.values,
         "constraints": dict(outcome.constraints),
         "value": outcome.value,

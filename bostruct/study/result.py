@@ -657,10 +657,11 @@ def _list_measured(trial: Trial, goals: Goals) -> list[object]:
     """Return the values, the constraints and the feasibility of a trial; None for unmeasured quantities."""
     measured = trial.info.get("measured", {}) if trial.status != "completed" else {}
     values: Iterable[object] = trial.values or [measured.get(name) for name in list_value_names(goals)]
+    if not goals.limits:
+        return [*values]
     known = trial.constraints or {name.removeprefix(LIMIT): number for name, number in measured.items()}
     limited = [known.get(limit.name) for limit in goals.limits]
-    feasible = [trial.is_feasible if trial.values else None] if goals.limits else []
-    return [*values, *limited, *feasible]
+    return [*values, *limited, trial.is_feasible if trial.values else None]
 
 
 def _write_cells(

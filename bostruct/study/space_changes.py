@@ -29,6 +29,7 @@ from bostruct.study.point_forms import (
     restore_numbers,
 )
 from bostruct.study.records import (
+    StoredTrial,
     check_same_study,
     check_study,
     is_same_class,
@@ -56,18 +57,6 @@ class Opening(NamedTuple):
     given: StudyRow
     change: SpaceChange | None
     rounded: RoundedNumbers | None = None
-
-
-class ReadTrial(NamedTuple):
-    """A trial as a study shows it.
-
-    kept: representation of its point; None if it is unreadable.
-    text: the point as stored, JSON text; None if the domain encodes it again.
-    """
-
-    trial: Trial
-    kept: Kept
-    text: str | None
 
 
 def current_row(stored: StoredStudy) -> StudyRow:
@@ -229,24 +218,30 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
     return name if found == rest else f"{name}: {found}"
 
 
-def migrate_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
-    """Yield the trials of a study by number; raise StorageError, with the number, if a trial is malformed."""
+def migrate_trials(
+    stored: StoredStudy, form: PointForm, where: str
+) -> Iterator[tuple[Trial | StoredTrial, Kept, str | None]]:
+    """Yield each trial by number, its kept point, and its point's text; raise StorageError, with the number.
+
+    A point is None if it is unreadable, and a text if the domain encodes the point again.
+    """
     domain = form.domain
     is_current = has_domain(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
     follows = domain if domain.reads_earlier_forms else None
     own = None if follows is None else dump(domain.to_json())
-    names = None if own is None else find_names(parse(own))
+    names, is_complete = None if own is None else find_names(parse(own)), form.is_complete
     read = zip(stored.trials, _iterate_descriptions(stored, domain), _keep_in_batches(stored, form, names), strict=True)
     for one, description, kept in read:
         if known and str(one.number) in known:
-            yield ReadTrial(_read_unread(one, known[str(one.number)], description, where), None, one.point)
-        elif own is None or follows is None or is_same_description(description, own):
-            written = _read_names(description)  # of the space in which the point was asked
-            yield ReadTrial(*read_trial(one, form, written, where, kept), None if form.is_complete else one.point)
+            yield _read_unread(one, known[str(one.number)], description, where), None, one.point
+        elif own is None or follows is None or description == own or is_same_description(description, own):
+            written = _read_names(description) if kept is None else ()  # of the space in which the point was asked
+            trial = read_trial(one, form, written, where) if kept is None else show_trial(one, form, kept, where)
+            yield trial, trial.kept, None if is_complete else one.point
         else:
             trial, point = _migrate_trial(one, follows, description, where, is_known=known is not None)
-            yield ReadTrial(trial, None if point is None else form.keep(point), one.point)
+            yield trial, None if point is None else form.keep(point), one.point
 
 
 def _keep_in_batches(stored: StoredStudy, form: PointForm, names: Sequence[str] | None) -> Iterator[Kept]:
@@ -386,12 +381,12 @@ def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial
     except ValueError as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
     trial = show_trial(row, lambda kept, info: restore_numbers(kept, info.get("given")), shown, where)
-    return replace(trial, unread=why)
+    return replace(trial.create(), unread=why)
 
 
 def _migrate_trial(
     row: TrialRow, domain: Domain, description: str, where: str, *, is_known: bool
-) -> tuple[Trial, Point | None]:
+) -> tuple[Trial | StoredTrial, Point | None]:
     """Return a trial of another space, with the evaluated numbers, and its point."""
     try:
         point = _migrate_point(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)

@@ -10,11 +10,15 @@ from typing import SupportsIndex
 
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Domain, Point, Presented
+from bostruct.execution.interrupts import make_lock
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import TrialRow
-from bostruct.study.history import MACHINE, BatchBuffer, History, Measurements, Trial
+from bostruct.study.history import MACHINE, BatchBuffer, History, Measurements, Trial, is_extra
 from bostruct.study.point_forms import Kept, PointForm, PointStore, find_moved_numbers
+from bostruct.study.records import StoredTrial
+
+_creating = make_lock()
 
 
 @dataclass(slots=True)
@@ -27,7 +31,7 @@ class Record:
     position: its position in the order of completion; None while it runs.
     """
 
-    trial: Trial
+    made: Trial | StoredTrial  # a completed trial is stored until it is read
     kept: Kept
     attempts: int
     outcome: Outcome | None = None
@@ -36,6 +40,16 @@ class Record:
     position: int | None = None
     owner: str | None = None
     open: frozenset[float | None] = frozenset()
+
+    @property
+    def trial(self) -> Trial:
+        """The trial, created on first access."""
+        if isinstance(self.made, Trial):
+            return self.made
+        with _creating:  # all threads receive the same
+            if isinstance(self.made, StoredTrial):
+                self.made = self.made.create()
+            return self.made
 
 
 class TrialRecords:
@@ -203,11 +217,13 @@ class TrialRecords:
         same: further trials of the point.
         """
         key, records = self._domain.key(x), self._records if self.seen(x) else ()
-        readable = (one for one in records if one.trial.unread is None)
+        readable = (one for one in records if one.made.unread is None)
         found = chain((one.trial for one in readable if self._form.key(one.kept) == key), same)
         return next((one.number for one in found if find_moved_numbers(shown, one.point)), None)
 
-    def _enter(self, trial: Trial, kept: Kept, row: TrialRow, text: str | None = None) -> None:
+    def _enter(self, trial: Trial | StoredTrial, kept: Kept, row: TrialRow, text: str | None = None) -> None:
+        if isinstance(trial, StoredTrial) and (row.outcome is None or not row.outcome.values):
+            trial = trial.create()  # because it may change
         self._records.append(Record(trial, kept, row.attempts, text=text, owner=row.owner))
         if trial.unread is not None:
             return
@@ -217,35 +233,35 @@ class TrialRecords:
             self._seen, self._shares_seen = set(self._seen), False
         self._seen.add(self._form.key(kept))
 
-    def _close(self, trial: Trial, outcome: Outcome | None, position: int | None) -> None:
+    def _close(self, trial: Trial | StoredTrial, outcome: Outcome | None, position: int | None) -> None:
         record = self._records[trial.number]
         assert outcome is not None  # the trial has finished
         assert position is not None
-        if self.goals.limits and (broken := self.goals.find_broken(outcome)):
-            trial = replace(trial, broken=broken)
-        record.trial, record.outcome, record.position, record.owner = trial, outcome, position, None
+        record.made, record.outcome, record.position, record.owner = trial, outcome, position, None
+        if broken := self.goals.limits and self.goals.find_broken(outcome):
+            record.made = replace(record.trial, broken=broken)
         self._next_position = position + 1
         self.order.append(trial.number)
-        self.n_added += trial.is_extra
+        self.n_added += is_extra(trial.info)
         self._running.discard(trial.number)
         if trial.unread is not None:
             return
-        if trial.status != "completed":
-            if not trial.is_no_data:
+        if not outcome.values:
+            if not record.trial.is_no_data:
                 self._failed.append(record.kept)
             return
         self._completed.append(record.kept)
         self._measurements.append(outcome)
-        if self.goals.n_objectives > 1 or trial.broken:
+        if self.goals.n_objectives > 1 or broken:
             return
         best, is_maximized = self.incumbent, self.goals.directions[0] == "maximize"
-        if best is None or (trial.values > best.values if is_maximized else trial.values < best.values):
-            self.incumbent = trial
+        if best is None or (outcome.values > best.values if is_maximized else outcome.values < best.values):
+            self.incumbent = record.trial
 
     def _reopen(self, record: Record) -> None:
         """Set a trial to running again; the reason of its failure is kept."""
         trial = record.trial
-        record.trial = replace(trial, status="running", reason=None, finished=None)
+        record.made = replace(trial, status="running", reason=None, finished=None)
         record.outcome = record.position = None
         self.order.remove(trial.number)
         self._running.add(trial.number)

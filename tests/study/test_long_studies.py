@@ -6,6 +6,7 @@ import cProfile
 import gc
 import pstats
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ import pytest
 
 import bostruct as bo
 from benchmarks.speed.long_studies import Case, write_study
+from bostruct.study.records import StoredTrial
 from tests.stored import damage, forge
 
-CALLS = 85  # of Python and C functions for each trial of 60 variables; 201 to 741 where points are read one by one
+CALLS = 65  # of Python and C functions for each trial of 60 variables; 69 if trials are created, 201 without batches
 BYTES = 2_500  # for each trial of 60 bits; 3,750 where points, keys and texts are kept
 WIDE_BYTES = 5_000  # for each trial of 1,000 bits; 33,000 where they are, 11,000 if a searcher reads them all
 ON_DISK = 8_000  # bytes for each trial of 1,000 bits
@@ -68,6 +70,24 @@ def test_a_damaged_trial_far_from_the_first_is_named(tmp_path: Path) -> None:
     forge(path, "UPDATE trials SET point = '[true,true]' WHERE number = 600")
     with pytest.raises(bo.StorageError, match=r"trial 600 cannot be read: .*expected 3 values, got 2"):
         bo.Study.load(path)
+
+
+def test_a_completed_trial_is_created_once_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "study.db") as study:
+        for a in range(5):
+            study.add({"a": a}, float(a))
+        study.tell(study.ask(), failed="no")
+        study.ask()
+        told = study.trials
+    created: list[int] = []
+    create = StoredTrial.create
+    monkeypatch.setattr(StoredTrial, "create", lambda one: created.append(one.number) or create(one))
+    with bo.Study.load(tmp_path / "study.db") as study:
+        assert sorted(created) == [0, 5, 6]  # the incumbent, and those that may change
+        with ThreadPoolExecutor(8) as pool:
+            several = list(pool.map(lambda _: study.trials, range(8)))
+        assert all(one is another for trials in several for one, another in zip(trials, several[0], strict=True))
+        assert (several[0], sorted(created)) == (told, list(range(7)))
 
 
 def test_an_opening_that_failed_leaves_no_lock(tmp_path: Path) -> None:

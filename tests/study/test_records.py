@@ -201,9 +201,9 @@ def test_a_trial_comes_back_from_its_row_as_it_was(outcome, number, finished, to
     trial = Trial(number, SPACE.present(x), status, value, reason, {"origin": "model", "n": 1}, 7.25, finished)
     row = write_trial(trial, 2, outcome, told, point=dump(SPACE.encode(x)))
     assert (row.told, row.attempts) == (told, 2)
-    again, kept = read_trial(row, PointForm(SPACE), tuple(SPACE.variables), "runs.db")
-    assert again == trial
-    assert kept == SPACE.key(x)
+    stored = read_trial(row, PointForm(SPACE), tuple(SPACE.variables), "runs.db")
+    assert stored.create() == trial
+    assert stored.kept == SPACE.key(x)
 
 
 @pytest.mark.parametrize("damage", [{"point": "{"}, {"point": '["?"]'}, {"info": "nonsense"}, {"point": "3"}])
