@@ -26,6 +26,7 @@ SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as p
 SCREEN_ROUNDING = 1e-13
 SINGLE_BLOCK = 2**18  # covariances at a time in single precision
 MOST_COMPARED = 50  # number of training points whose variables are changed one at a time
+WHITENER_ROWS = 128  # at a time
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
@@ -192,11 +193,11 @@ class GaussianPosterior(Posterior):
             solved = []
             for s, ((vary, one), diag) in enumerate(zip(varied, diags, strict=True)):
                 gram, pull = vary(shares)
-                white = gram @ one.whitener.T
+                white, explains = _whiten_twice(one.whitener, gram)
                 mean[s] = one.hyper.mean + gram @ one.weights
                 left = diag + self.nugget - np.einsum("mn,mn->m", white, white)
                 variance[s] = np.exp(one.hyper.log_amplitude) * left
-                solved.append((white @ one.whitener, pull))
+                solved.append((explains, pull))
             is_floor = variance <= SMALLEST_VARIANCE
             found = Prediction(mean, np.maximum(variance, SMALLEST_VARIANCE))
 
@@ -502,6 +503,21 @@ def explained_variance(one: PosteriorSample, gram: Array) -> Array:
     """
     white = scipy.linalg.blas.dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)
+
+
+def _whiten_twice(whitener: Array, gram: Array) -> tuple[Array, Array]:
+    """Return gram W' and gram W' W (m, n), from one pass over the lower triangle of W, in parts that stay in cache.
+
+    whitener: W (n, n), lower triangular.
+    gram: few rows (m, n).
+    """
+    white, twice = np.empty_like(gram), np.zeros_like(gram)
+    for first in range(0, len(whitener), WHITENER_ROWS):
+        end = min(first + WHITENER_ROWS, len(whitener))
+        rows = whitener[first:end, :end]
+        white[:, first:end] = gram[:, :end] @ rows.T
+        twice[:, :end] += white[:, first:end] @ rows
+    return white, twice
 
 
 def _scale_to_variances(covariance: Array, variance: Array) -> Array:

@@ -73,6 +73,13 @@ def test_kernels(space, rng):
         check_input_gradient(kernel, space, xs, ys, rng.uniform(-1.5, 0.5, size=size), rng)
 
 
+def test_posteriors_of_many_points():
+    """More than `WHITENER_ROWS`, so that products are computed in parts."""
+    space, rng = bo.Space({"x": bo.Real(0, 1), "y": bo.Real(0, 1), "b": bool}), np.random.default_rng(0)
+    posterior = fit(space, rng, n=300)
+    check_prediction_gradient(posterior, space, space.sample(4, rng), rng)
+
+
 class Even(Feasibility):
     """A chance of success without a gradient, the same everywhere."""
 

@@ -6,7 +6,7 @@ K(x, x') = (1/d) sum_i E_i(x_i, x'_i), over the d variables with several values.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -14,16 +14,18 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray, Kernel, Pullback
+from bostruct.contracts import Array, IntArray, Kernel, Parameter, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
+from bostruct.kernels.algebra import weight_of
 from bostruct.kernels.space.effects import EffectKernel, GraphEffect
 from bostruct.kernels.space.factor import LastCall, VariableChanges, count_disagreements, disagreement_change, look_up
-from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
+from bostruct.kernels.space.matern import EFFECT_LENGTHSCALE, change_effects, sum_effects, vary_effects
 
 MANY_SIGNS = 1_000  # variables with two choices; with more, products in single precision are faster
 MOST_COORDINATES = 15  # of a choice; with more, looking up each pair is faster than their product
 LARGEST_TABLE = 64  # choices of an incomplete graph, whose coordinates are computed from its table
+NUMERIC = -1  # in place of the number of an effect
 MOST_COORDINATES_OF_POINT = 2_048  # for 1,000 points they take 16 MB
 
 
@@ -31,41 +33,74 @@ class Numbers(NamedTuple):
     """The variables of a space whose effects are effects of numbers.
 
     places: position of each variable of the space among the numbers, 0 for other variables (d,).
-    lengthscale: lengthscale of the effects, as a share of the ranges.
     """
 
     variables: list[int]
     grids: tuple[NumberGrid, ...]
     columns: list[int]
     places: IntArray
-    lengthscale: float
+
+
+class EffectSums(NamedTuple):
+    """The parts of the Gram matrix of main effects.
+
+    rest: mean over all variables of the effects of those that are not numbers (n, m).
+    numbers: sum of the effects of numbers with each lengthscale (b, m).
+    of: row of `numbers` of each row of single changes (n,); None for the same row.
+    rows: rows of single changes that change a number (r,).
+    changes: what these changes add with each lengthscale (r, m).
+    """
+
+    rest: Array
+    numbers: list[Array]
+    of: IntArray | None = None
+    rows: IntArray = np.empty(0, dtype=np.int64)
+    changes: Sequence[Array] = ()
 
 
 @dataclass(frozen=True)
 class MainEffects(Kernel):
     """A linear kernel on choices: functions that are sums of one effect per variable.
 
-    It has no parameters: `prepare` computes the Gram matrix once.
+    The effects of numbers are a weighted sum over lengthscales. The parameters are the log odds of each lengthscale but
+    the last against those after it. With one lengthscale there are no parameters.
 
     numbers: the variable of each continuous coordinate of the space, ascending.
+    lengthscales: lengthscales of the effects of numbers, as shares of their ranges.
+    odds: the block of each log odds.
     """
 
     effects: tuple[EffectKernel, ...]
     layout: Layout
     numbers: tuple[int, ...] = ()
+    lengthscales: tuple[float, ...] = (EFFECT_LENGTHSCALE,)
+    odds: tuple[Parameter, ...] = ()
 
-    def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> Array:
-        """Return the Gram matrix itself (n, m)."""
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.odds
+
+    def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> EffectSums:
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         ys = xs if ys is None else np.asarray(ys)
+        return EffectSums(self._sum_rest(xs, ys), self._sum_numbers(xs, ys))
+
+    def _sum_rest(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the part of the variables that are not numbers (n, m)."""
         if not self._with_coordinates:
             return self._sum_others(xs, ys)
         theirs = self._last_coordinates(ys)
         gram = (theirs if ys is xs else self._locate(xs)) @ theirs.T
-        if len(self._with_coordinates) < self._n_effects:
+        if len(self._with_coordinates) + len(self._numbers.variables) < self._n_effects:
             gram += self._sum_others(xs, ys)
         return gram
+
+    def _sum_numbers(self, xs: IntArray, ys: IntArray) -> list[Array]:
+        """Return the sum of the effects of numbers with each lengthscale (n, m); nothing without numbers."""
+        own = self._numbers
+        pair = own.grids, xs[:, own.columns], ys[:, own.columns]
+        return [sum_effects(*pair, one) for one in self.lengthscales if own.grids]
 
     def _locate(self, xs: IntArray) -> Array:
         """Return coordinates of points (n, f), whose inner products are the part of variables with coordinates."""
@@ -74,14 +109,14 @@ class MainEffects(Kernel):
     def _sum_others(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the part of the variables without coordinates (n, m)."""
         signs = self._signs
+        if not len(signs) and not self._others:
+            return np.zeros((len(xs), len(ys)))
         if len(signs) <= MANY_SIGNS:
             gram = (2.0 * xs.take(signs, axis=1) - 1.0) @ (2.0 * ys.take(signs, axis=1) - 1.0).T
         else:
             all_signs = len(signs) == self.layout.n_columns
             mine, theirs = (xs, ys) if all_signs else (xs.take(signs, axis=1), ys.take(signs, axis=1))
             gram = len(signs) - 2.0 * count_disagreements(mine, theirs, 2)  # integers, so the result is the same
-        if (numbers := self._numbers) is not None:
-            gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns], numbers.lengthscale)
         for i in self._others:
             own = self.layout.columns(i)
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
@@ -89,48 +124,51 @@ class MainEffects(Kernel):
         return gram
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        d, fixed, own, smooth = self._n_effects, self.prepare(xs, ys), self._numbers, []
-        if own is not None:
-            at, mine, theirs = [self.numbers.index(i) for i in own.variables], xs[:, own.columns], ys[:, own.columns]
-            fixed -= sum_effects(own.grids, mine, theirs, own.lengthscale) / d
-            smooth.append((at, vary_effects(own.grids, mine, theirs, own.lengthscale)))
+        d, own, weights = self._n_effects, self._numbers, split_odds(theta)[0]
+        fixed, at = self._sum_rest(xs, ys), [self.numbers.index(i) for i in own.variables]
+        pair = own.grids, xs[:, own.columns], ys[:, own.columns]
+        each = zip(weights.tolist(), self.lengthscales, strict=True)
+        smooth = [(at, weight, vary_effects(*pair, one)) for weight, one in each if own.grids]
         for i in [i for i in self._others if i in self.numbers]:
             columns = self.layout.columns(i)
             if (vary := self.effects[i].input_vjp(xs[:, columns], ys[:, columns])) is not None:
                 fixed -= self.effects[i].gram(xs[:, columns], ys[:, columns]) / d
-                smooth.append(([k for k, one in enumerate(self.numbers) if one == i], vary))
+                smooth.append(([k for k, one in enumerate(self.numbers) if one == i], 1.0, vary))
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
-            found = [(at, *vary(shares[:, at])) for at, vary in smooth]
-            gram = sum((own / d for _, own, _ in found), start=fixed)
+            found = [(at, weight / d, *vary(shares[:, at])) for at, weight, vary in smooth]
+            gram = sum((share * own for _, share, own, _ in found), start=fixed)
 
             def pullback(cotangent: Array) -> Array:
                 gradient = np.zeros(shares.shape)
-                for at, _, pull in found:
-                    gradient[:, at] = pull(cotangent) / d
+                for at, share, _, pull in found:
+                    gradient[:, at] += share * pull(cotangent)
                 return gradient
 
             return gram.copy() if gram is fixed else gram, pullback
 
         return at_shares
 
-    def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> Array:
-        """Return the Gram matrix of single changes: the base's Gram matrix, with one effect changed in each row."""
+    def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> EffectSums:
+        """Return the sums at single changes: those of the base, with one effect changed in each row."""
         before, after = changes.before, changes.values
-        steps = self._step[changes.which]
-        change = np.empty((len(changes), len(ys)))
+        steps, base = self._step[changes.which], self._bases(changes.base, ys)
+        number = self._effect_numbers[changes.which]
+        numeric, own = np.flatnonzero(number == NUMERIC), self._numbers
+        change = np.zeros((len(changes), len(ys)))
         if (steps < 0.0).all():
             moved = VariableChanges(self.layout.starts[changes.which], before, after)
             change = disagreement_change(moved, ys) * steps[:, None]
         else:
-            number = self._effect_numbers[changes.which]
-            for k in np.unique(number).tolist():
+            for k in np.unique(number[number != NUMERIC]).tolist():
                 rows = slice(None) if (number == k).all() else np.flatnonzero(number == k)
-                own = changes.which[rows]
-                change[rows] = self._change_effect(own, before[rows], after[rows], ys)
+                change[rows] = self._change_effect(changes.which[rows], before[rows], after[rows], ys)
         change /= self._n_effects
-        change += self._bases(changes.base, ys)[changes.of]
-        return change
+        change += base.rest[changes.of]
+        moved = VariableChanges(own.places[changes.which[numeric]], before[numeric], after[numeric])
+        pair = own.grids, moved, ys[:, own.columns]
+        moves = [change_effects(*pair, one) for one in self.lengthscales if len(numeric)]
+        return EffectSums(change, base.numbers, changes.of, numeric, moves)
 
     def _change_effect(self, which: IntArray, before: IntArray, after: IntArray, ys: IntArray) -> Array:
         """Return the change of an effect by changes of the variables that share it (r, m)."""
@@ -139,17 +177,30 @@ class MainEffects(Kernel):
         if (on_graph := self._graph_effects[first]) is not None:
             steps = on_graph.table[after[:, 0]] - on_graph.table[before[:, 0]]
             return look_up(steps, ys.T[self.layout.starts[which]])
-        if (numbers := self._numbers) is not None and self._grids[first] is not None:
-            moved = VariableChanges(numbers.places[which], before, after)
-            return change_effects(numbers.grids, moved, ys[:, numbers.columns], numbers.lengthscale)
         change = np.empty((len(which), len(ys)))
         for i in np.unique(which).tolist():
             rows, width, theirs = np.flatnonzero(which == i), self.layout.widths[i], ys[:, self.layout.columns(i)]
             change[rows] = effect.change(before[rows, :width], after[rows, :width], theirs)
         return change
 
-    def gram(self, theta: Array, prepared: Array) -> Array:
-        return prepared.copy()
+    def gram(self, theta: Array, prepared: EffectSums) -> Array:
+        if not prepared.numbers:
+            return prepared.rest.copy()
+        weights = split_odds(theta)[0] / self._n_effects
+        gram = _mix(weights, prepared.numbers)
+        if prepared.of is not None:
+            gram = gram[prepared.of]
+        gram += prepared.rest
+        if prepared.changes:
+            gram[prepared.rows] += _mix(weights, prepared.changes)
+        return gram
+
+    def gram_and_pullback(self, theta: Array, prepared: EffectSums) -> tuple[Array, Pullback]:
+        def pullback(cotangent: Array) -> Array:
+            slopes = split_odds(theta)[1][: len(prepared.numbers)] / self._n_effects
+            return np.array([np.vdot(cotangent, one) for one in prepared.numbers]) @ slopes
+
+        return self.gram(theta, prepared), pullback
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         graphs, others = self._uneven
@@ -163,7 +214,7 @@ class MainEffects(Kernel):
         return total / self._n_effects
 
     @cached_property
-    def _bases(self) -> LastCall[Array]:
+    def _bases(self) -> LastCall[EffectSums]:
         return LastCall(self.prepare)
 
     @cached_property
@@ -188,10 +239,10 @@ class MainEffects(Kernel):
 
     @cached_property
     def _effect_numbers(self) -> IntArray:
-        """A number for each variable (d,), equal for variables that share an effect, and for all numeric variables."""
-        numbers: dict[int, int] = {}
-        shared = [id(one) if grid is None else -1 for one, grid in zip(self.effects, self._grids, strict=True)]
-        return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
+        """A number for each variable (d,), equal for variables that share an effect, `NUMERIC` for those of numbers."""
+        numbers = dict[int, int]()
+        shared = [numbers.setdefault(id(one), len(numbers)) for one in self.effects]
+        return np.where([grid is not None for grid in self._grids], NUMERIC, shared)
 
     @cached_property
     def _uneven(self) -> tuple[list[tuple[GraphEffect, IntArray]], list[int]]:
@@ -249,13 +300,28 @@ class MainEffects(Kernel):
         return [0 if one is None else one.graph.size for one in self._graph_effects]
 
     @cached_property
-    def _numbers(self) -> Numbers | None:
-        """The variables that are numbers; None if no variable is."""
+    def _numbers(self) -> Numbers:
+        """The variables that are numbers."""
         own = [i for i, grid in enumerate(self._grids) if grid is not None]
-        if not own:
-            return None
         places = np.zeros(len(self.effects), dtype=np.int64)
         places[own] = np.arange(len(own))
-        numbers = [one for one in self.effects if isinstance(one, NumberEffect)]
-        grids = tuple(one.grid for one in numbers)
-        return Numbers(own, grids, self.layout.starts[own].tolist(), places, numbers[0].lengthscale)
+        grids = tuple(grid for grid in self._grids if grid is not None)
+        return Numbers(own, grids, self.layout.starts[own].tolist(), places)
+
+
+def split_odds(log_odds: Array) -> tuple[Array, Array]:
+    """Return the weights of k + 1 parts (k + 1,), and their derivatives in k log odds (k + 1, k).
+
+    log_odds: of each part but the last, against all parts after it.
+    """
+    shares = np.array([*map(weight_of, log_odds), 1.0])
+    weights = shares * np.cumprod(np.append(1.0, 1.0 - shares[:-1]), dtype=np.float64)
+    return weights, np.tril(weights[:, None] * (np.eye(len(shares)) - shares))[:, :-1]
+
+
+def _mix(weights: Array, sums: Sequence[Array]) -> Array:
+    """Return the weighted sum of matrices."""
+    total = weights[0] * sums[0]
+    for weight, one in zip(weights[1:], sums[1:], strict=True):
+        total += weight * one
+    return total

@@ -169,12 +169,10 @@ class NumberEffect(EffectKernel):
     `MainEffects` computes the sum for all numbers at once, with `sum_effects` and `change_effects`.
 
     is_conditional: True if some points lack the number.
-    lengthscale: lengthscale as a share of the range.
     """
 
     grid: NumberGrid = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     is_conditional: bool = False
-    lengthscale: float = EFFECT_LENGTHSCALE
 
     @property
     def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -184,7 +182,7 @@ class NumberEffect(EffectKernel):
         return replace(self, is_conditional=True)
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        return sum_effects((self.grid,), xs, ys, self.lengthscale)
+        return sum_effects((self.grid,), xs, ys, EFFECT_LENGTHSCALE)
 
     def diag(self, xs: IntArray) -> Array:
         return (xs[:, 0] != INACTIVE).astype(np.float64)

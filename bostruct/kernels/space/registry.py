@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -285,7 +284,11 @@ def _make_conditional(
 
 
 def main_effects(
-    domain: Domain, trusts_order: bool = True, by_length: bool = False, lengthscale: float = EFFECT_LENGTHSCALE
+    domain: Domain,
+    trusts_order: bool = True,
+    by_length: bool = False,
+    lengthscales: tuple[float, ...] = (EFFECT_LENGTHSCALE,),
+    odds: tuple[Parameter, ...] = (),
 ) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; 0 if a point lacks the variable.
 
@@ -293,7 +296,7 @@ def main_effects(
         these variables have the effects of categories.
     by_length: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend only on
         their lengths and sizes.
-    lengthscale: lengthscale of the effects of numbers, as a share of their ranges.
+    lengthscales, odds: see `MainEffects`.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -302,9 +305,8 @@ def main_effects(
         effects |= _unordered_effects(variables, effects)
     if by_length:
         effects |= _length_effects(domain)
-    effects |= {i: replace(one, lengthscale=lengthscale) for i, one in effects.items() if isinstance(one, NumberEffect)}
     own = (effects[i].conditional() if one.when and not one.is_fixed else effects[i] for i, one in enumerate(variables))
-    return MainEffects(tuple(own), _layout(variables), _grids(variables))
+    return MainEffects(tuple(own), _layout(variables), _grids(variables), lengthscales, odds)
 
 
 def has_order_to_doubt(domain: Domain) -> bool:

@@ -151,8 +151,8 @@ def test_a_space_gets_one_factor_of_all_its_numbers_with_conditions():
 @pytest.mark.parametrize("lengthscale", [0.0625, 0.25, 1.0])
 def test_an_absent_number_has_no_main_effect(lengthscale):
     space = bo.Space({"a": bool, "u": bo.Real(0, 1, when={"a": True}), "v": bo.Real(0, 1, when={"a": True})})
-    effects, xs = main_effects(space, lengthscale=lengthscale), space.sample(40, np.random.default_rng(1))
-    gram, has = effects.prepare(xs), xs[:, 0] == 1
+    effects, xs = main_effects(space, lengthscales=(lengthscale,)), space.sample(40, np.random.default_rng(1))
+    gram, has = effects.gram(np.zeros(0), effects.prepare(xs)), xs[:, 0] == 1
     signs = np.where(has[:, None] == has, 1.0, -1.0)
     assert_allclose(gram[~has], signs[~has] / 3.0, atol=1e-15)
     assert_allclose(effects.diag(np.zeros(0), xs), gram.diagonal(), atol=1e-14)

@@ -8,11 +8,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bostruct as bo
+from bostruct.contracts import Parameter
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, weighted_graph
 from bostruct.domains.space.single_changes import Layout
+from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.effects import FactorEffect, GraphEffect
 from bostruct.kernels.space.main_effects import LARGEST_TABLE, MOST_COORDINATES, MOST_COORDINATES_OF_POINT, MainEffects
 from bostruct.kernels.space.registry import main_effects
+from bostruct.surrogates.hyperparameters import Normal
+from bostruct.testing.gradient_laws import check_input_gradient
+from bostruct.testing.kernel_laws import check_kernel
 from tests.wide_variable import ORDERS, OrderFactor
 
 NONE = np.zeros(0)
@@ -54,7 +59,8 @@ def test_single_changes_are_the_rows_that_they_stand_for():
     kernel, rng = main_effects(space), np.random.default_rng(0)
     changes, _ = space.sample_neighborhoods(space.sample(3, rng), 1_000, rng)
     ys = space.sample(4, rng)
-    assert_allclose(kernel.prepare(changes, ys), kernel.prepare(changes.rows(), ys), atol=1e-12)
+    found, expected = (kernel.gram(NONE, kernel.prepare(batch, ys)) for batch in (changes, changes.rows()))
+    assert_allclose(found, expected, atol=1e-12)
     assert_allclose(kernel.diag(NONE, changes), kernel.diag(NONE, changes.rows()), atol=1e-12)
 
 
@@ -85,8 +91,8 @@ def test_graphs_by_coordinates_are_those_looked_up(variable, others, most, monke
     each = [kernel.layout.columns(i) for i in range(len(kernel.effects))]
     pairs = [effect.gram(xs[:, own], ys[:, own]) for effect, own in zip(kernel.effects, each, strict=True)]
     for _ in range(2):  # the second time the coordinates of ys are known
-        assert_allclose(kernel.prepare(xs, ys), sum(pairs) / len(pairs), atol=1e-13)
-    square = kernel.prepare(xs)
+        assert_allclose(kernel.gram(NONE, kernel.prepare(xs, ys)), sum(pairs) / len(pairs), atol=1e-13)
+    square = kernel.gram(NONE, kernel.prepare(xs))
     assert_allclose(square, square.T, atol=1e-13)
     assert_allclose(kernel.diag(NONE, xs), square.diagonal(), atol=1e-13)
 
@@ -95,3 +101,23 @@ def test_the_coordinates_of_a_smooth_effect_are_few():
     """Effects along a path are smooth: those of 16 levels have rank 6, those of 16 categories 15."""
     assert GraphEffect(PathGraph(16)).coordinates.shape == (16, 6)
     assert GraphEffect(CompleteGraph(16)).coordinates.shape == (16, 15)
+
+
+CONDITIONAL = {"choice": list("xyz"), "when": bo.Real(0.0, 1.0, when={"choice": "x"})}
+
+
+@pytest.mark.parametrize("others", [{}, OTHERS, CONDITIONAL])
+def test_blended_lengthscales_of_numbers_are_a_weighted_sum_of_kernels(others):
+    rng, prior = np.random.default_rng(0), Normal(0.0, 1.0)
+    space = bo.Space({"x": bo.Real(0.0, 1.0), "y": bo.Real(0.001, 1.0, log=True), **others})
+    odds = tuple(Parameter(name, 1, prior, 0.5) for name in ("whole", "quarter"))
+    kernel = main_effects(space, lengthscales=(1.0, 0.25, 0.0625), odds=odds)
+    check_kernel(kernel, space, rng)
+    theta, xs, ys, cotangent = rng.normal(size=2), space.sample(9, rng), space.sample(7, rng), rng.normal(size=(9, 7))
+    check_input_gradient(kernel, space, xs, ys, theta, rng)
+    whole, quarter, short = (main_effects(space, lengthscales=(one,)) for one in kernel.lengthscales)
+    nested = WeightedSum(whole, WeightedSum(quarter, short, prior), prior)
+    gram, pullback = kernel.gram_and_pullback(theta, kernel.prepare(xs, ys))
+    expected, expected_pullback = nested.gram_and_pullback(theta[::-1], nested.prepare(xs, ys))
+    assert_allclose(gram, expected, atol=1e-14)
+    assert_allclose(pullback(cotangent), expected_pullback(cotangent)[::-1], atol=1e-13)

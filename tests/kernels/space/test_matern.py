@@ -94,15 +94,14 @@ def test_the_compiled_loops_compute_the_formula(c, level, rng):
 def test_effects_of_many_numbers_are_the_sum_of_each(rng, lengthscale):
     grids = (RealGrid(0.0, 1.0, False), IntegerGrid(1, 5_000, True), IntegerGrid(-3_000, 3_000, False))
     xs, ys = (np.stack([rng.integers(0, len(g), size=m) for g in grids], axis=1) for m in (6, 5))
-    effects = [NumberEffect(g, lengthscale=lengthscale) for g in grids]
-    each = [one.gram(xs[:, [i]], ys[:, [i]]) for i, one in enumerate(effects)]
+    each = [sum_effects((g,), xs[:, [i]], ys[:, [i]], lengthscale) for i, g in enumerate(grids)]
     np.testing.assert_allclose(sum_effects(grids, xs, ys, lengthscale), sum(each), rtol=1e-13)
     moved = np.stack([rng.integers(0, len(g), size=6) for g in grids], axis=1)
     for i in range(len(grids)):
         changes = VariableChanges(np.full(6, i), xs[:, [i]], moved[:, [i]])
-        expected = effects[i].gram(moved[:, [i]], ys[:, [i]]) - each[i]
+        expected = sum_effects((grids[i],), moved[:, [i]], ys[:, [i]], lengthscale) - each[i]
         np.testing.assert_allclose(change_effects(grids, changes, ys, lengthscale), expected, atol=1e-13)
-        assert effects[i].diag(xs[:, [i]]).tolist() == [1.0] * 6
+        assert NumberEffect(grids[i]).diag(xs[:, [i]]).tolist() == [1.0] * 6
 
 
 def test_hundreds_of_numbers_do_not_overflow():
