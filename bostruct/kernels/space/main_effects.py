@@ -63,7 +63,7 @@ class MainEffects(Kernel):
     """A linear kernel on choices: functions that are sums of one effect per variable.
 
     The effects of numbers are a weighted sum over lengthscales. The parameters are the log odds of each lengthscale but
-    the last against those after it. With one lengthscale there are no parameters.
+    the last against those after it.
 
     numbers: the variable of each continuous coordinate of the space, ascending.
     lengthscales: lengthscales of the effects of numbers, as shares of their ranges.

@@ -194,12 +194,8 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray, lengths
     xs, ys: positions of n and m points (n, c), (m, c).
     lengthscale: lengthscale as a share of the ranges.
     """
-    rate, far = ROOT / lengthscale, FAR * lengthscale
-    own, other = _effect_shares(grids, xs, far), _effect_shares(grids, ys, -far)
-    total = np.zeros((len(xs), len(ys)))
-    grown = np.exp(rate * other)
-    load_loops(LOOPS).add_effects(own, other, np.exp(rate * own), grown, 1.0 / grown, rate, total)
-    return total
+    shares = shares_of(grids, np.where(xs != INACTIVE, xs, 0))
+    return vary_effects(grids, xs, ys, lengthscale)(shares.T)[0]
 
 
 def vary_effects(
