@@ -16,7 +16,7 @@ from numba import njit
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.loops import announce_compilation
-from bostruct.kernels.otmann.network_simplex import FLOW, PARENT, allocate_workspace, solve, start_unmatched
+from bostruct.kernels.otmann.network_simplex import FLOW, JIT, LANES, PARENT, allocate_workspace, solve, start_unmatched
 
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
 CostArrays: TypeAlias = tuple[Array, Array, Array, IntArray]  # as `distances` lists them
@@ -28,7 +28,8 @@ def allocate_memory(size: int) -> Memory:
 
     It is the label cost minus 2 of each pair of layers, the structural cost of each pair, and a `Workspace`.
     """
-    return np.empty((size, size)), np.empty((size, size)), *allocate_workspace(size)
+    workspace = allocate_workspace(size)
+    return np.empty((size, size)), np.empty((size, workspace.cost.shape[1])), *workspace
 
 
 @njit(inline="always")
@@ -42,18 +43,24 @@ def _set_pair_costs(first, low, high, second, low2, high2, costs, base, structur
     for i in range(a):
         for j in range(b):
             base[i, j] = np.inf if masses2[low2 + j] == 0.0 else table[labels[low + i], labels2[low2 + j]] - 2.0
-            structure[i, j] = 0.0
     for q in range(len(extra)):
         for i in range(a):
             for j in range(b):
                 if codes[low + i, q] != codes2[low2 + j, q]:
                     base[i, j] += extra[q]
-    for k in range(0, len(paths), 3):  # three kinds of paths at once
+    lanes = np.uint64(LANES)
+    wide = min((b - np.uint64(1)) // lanes * lanes + lanes, np.uint64(len(labels2)) - low2)  # whole vectors
+    for i in range(a):
+        for j in range(wide):
+            structure[i, j] = 0.0
+    for k in range(0, len(paths), 6):  # six kinds of paths at once
         for i in range(a):
             x, y, z = paths[k, low + i], paths[k + 1, low + i], paths[k + 2, low + i]
-            for j in range(b):
+            u, v, w = paths[k + 3, low + i], paths[k + 4, low + i], paths[k + 5, low + i]
+            for j in range(wide):
                 far = structure[i, j] + abs(x - paths2[k, low2 + j]) + abs(y - paths2[k + 1, low2 + j])
-                structure[i, j] = far + abs(z - paths2[k + 2, low2 + j])
+                far = far + abs(z - paths2[k + 2, low2 + j]) + abs(u - paths2[k + 3, low2 + j])
+                structure[i, j] = far + abs(v - paths2[k + 4, low2 + j]) + abs(w - paths2[k + 5, low2 + j])
 
 
 @njit(inline="always")
@@ -66,7 +73,7 @@ def _set_total_costs(a, b, base, structure, weight, cost):
             cost[i, 1 + j] = total if total < 0.0 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _add_block_distances(first, low, high, second, low2, high2, costs, memory, out):
     """Add the distances between the layers of one block to out (weights,)."""
     weights, masses, masses2 = costs[0], first[2], second[2]
@@ -76,14 +83,14 @@ def _add_block_distances(first, low, high, second, low2, high2, costs, memory, o
     if a * b == 1:
         for w in range(len(out)):
             out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * min(masses[low], masses2[low2])
-        return
-    start_unmatched(masses[low:high], masses2[low2:high2], cost, links, values)
-    for w in costs[3]:
-        _set_total_costs(a, b, base, structure, weights[w], cost)
-        out[w] += solve(a, b, cost, cost_lanes, links, values, value_lanes)
+    else:
+        start_unmatched(masses[low:high], masses2[low2:high2], cost, links, values)
+        for w in costs[3]:
+            _set_total_costs(a, b, base, structure, weights[w], cost)
+            out[w] += solve(a, b, cost, cost_lanes, links, values, value_lanes)
 
 
-@njit(cache=True, nogil=True)
+@njit(**JIT)
 def distances(
     first: StackedProfiles, second: StackedProfiles, costs: CostArrays, memory: Memory, symmetric: bool, out: Array
 ) -> None:
@@ -92,7 +99,7 @@ def distances(
     It has loops alone: array expressions take longer to compile.
 
     first, second: stacked profiles of n and m architectures: (starts (n, blocks + 1), labels (l,), masses (l,),
-        paths (k, l), k a multiple of 3, codes (l, q)).
+        paths (k, l), k a multiple of 6, codes (l, q)).
     costs: (weights (w,), mismatch (labels, labels), costs of attributes (q,), positions of the weights from the largest
         to the smallest (w,)).
     memory: the result of `allocate_memory` for the largest block.
@@ -115,10 +122,10 @@ def distances(
                     found[w] += mass + mass2
                 if low == high or low2 == high2:
                     continue
+                light, heavy = first, second
                 if mass > mass2:  # shipping the lighter side takes half the time, because all of its mass fits
-                    _add_block_distances(second, low2, high2, first, low, high, costs, memory, found)
-                else:
-                    _add_block_distances(first, low, high, second, low2, high2, costs, memory, found)
+                    light, low, high, heavy, low2, high2 = second, low2, high2, first, low, high
+                _add_block_distances(light, low, high, heavy, low2, high2, costs, memory, found)
             for w in range(len(found)):
                 found[w] = max(found[w], 0.0)  # if all mass matches, rounding leaves about 1e-16 of it, of either sign
                 out[1, i, j, w] = found[w] / (total if total > 0.0 else 1.0)
@@ -126,7 +133,7 @@ def distances(
                     out[0, j, i, w], out[1, j, i, w] = found[w], out[1, i, j, w]
 
 
-@njit(cache=True, nogil=True)
+@njit(**JIT)
 def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, memory: Memory, out: Array) -> None:
     """Fill out with the mass matched between each layer of one architecture and each layer of another.
 
@@ -148,7 +155,7 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, me
             _copy_matched(links, values, out[w, low:high, low2:high2])
 
 
-@njit(cache=True, nogil=True)
+@njit(**JIT)
 def _copy_matched(links, values, matched):
     """Copy the mass that a solution ships from rows to columns to matched (a, b); pairs without mass stay unchanged."""
     (a, b), root = matched.shape, links.shape[1] // 2

@@ -13,7 +13,7 @@ MEMORY = allocate_memory(4)
 
 def test_memory_has_room_for_the_largest_block():
     for size, n in ((3, 4), (4, 8), (5, 8)):
-        shapes = [(size, size)] * 2 + [(n + 1, n), (n + 1, n // 4, 4), (5, 2 * n), (3, 2 * n), (3, n // 2, 4)]
+        shapes = [(size, size), (size, n), (n + 1, n), (n + 1, n // 4, 4), (5, 2 * n), (3, 2 * n), (3, n // 2, 4)]
         assert [part.shape for part in allocate_memory(size)] == shapes
 
 
@@ -65,6 +65,26 @@ def test_distances_are_those_of_all_blocks_by_linear_programs():
         for j in range(4):
             np.testing.assert_allclose(out[0, i, j], by_linear_programs(profiles, i, j, costs), atol=1e-9)
     np.testing.assert_allclose(out[1], out[0] / (total[:, None] + total)[..., None])
+
+
+def test_the_distance_of_a_pair_does_not_depend_on_the_layers_beside_it():
+    """Path lengths are summed in whole vectors, which reach into the next block or architecture."""
+    rng = np.random.default_rng(2)
+    profiles, costs = stacked(SIZES, rng), costs_of(rng)
+    starts, *rest = profiles
+    together = np.zeros((2, 4, 4, 3))
+    distances(profiles, profiles, costs, MEMORY, False, together)
+
+    def separate(row: Array):
+        """The profile of one architecture."""
+        own = slice(row[0], row[-1])
+        return row[None] - row[0], *(np.ascontiguousarray(x[:, own] if len(x) == 6 else x[own]) for x in rest)
+
+    for i, first in enumerate(map(separate, starts)):
+        for j, second in enumerate(map(separate, starts)):
+            alone = np.zeros((2, 1, 1, 3))
+            distances(first, second, costs, MEMORY, False, alone)
+            np.testing.assert_array_equal(alone[:, 0, 0], together[:, i, j])
 
 
 def test_one_triangle_is_both():
