@@ -20,7 +20,7 @@ import numpy as np
 
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.layers import RECTIFIERS, SIGMOIDS, UNMATCHED, Family, Label, Layer
-from bostruct.domains.architecture.value import Architecture, replace_layers
+from bostruct.domains.architecture.value import Architecture, replace_layers, rewire
 
 Rng = np.random.Generator
 Modifier = Callable[[Architecture, Rng], Architecture]
@@ -92,7 +92,7 @@ def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
     new = draw_layer(x, u, _rounded_mean(units) if units else _entering_units(x, u), rng)
     w = len(x)
     edges = [edge for edge in x.edges if edge != (u, v)] + [(u, w), (w, v)]
-    return Architecture([*x.layers, new], edges, x.family)
+    return rewire(x, [*x.layers, new], edges)
 
 
 def remove_layer(x: Architecture, rng: Rng) -> Architecture:
@@ -112,7 +112,7 @@ def remove_layer(x: Architecture, rng: Rng) -> Architecture:
     joined |= {(_draw_site(x.parents[w], rng), v) for v in starts[len(ends) :]}
     edges = {edge for edge in x.edges if w not in edge} | joined
     del layers[w]
-    return Architecture(layers, [(u - (u > w), v - (v > w)) for u, v in edges], x.family)
+    return rewire(x, layers, [(u - (u > w), v - (v > w)) for u, v in edges])
 
 
 def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
@@ -138,7 +138,7 @@ def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
     n = len(x)
     chain = [path[0], *range(n, n + len(kept)), path[-1]]
     edges = [*x.edges, *pairwise(chain)]
-    return Architecture([*x.layers, *(x.layers[u] for u in kept)], edges, x.family)
+    return rewire(x, [*x.layers, *(x.layers[u] for u in kept)], edges)
 
 
 def skip(x: Architecture, rng: Rng) -> Architecture:
@@ -151,7 +151,7 @@ def skip(x: Architecture, rng: Rng) -> Architecture:
         n_pools = (arriving or 0) - (leaving or 0)
     chain = [u, *range(len(x), len(x) + n_pools), v]
     edges = [*x.edges, *pairwise(chain)]
-    return Architecture([*x.layers, *[Layer("avg-pool")] * n_pools], edges, x.family)
+    return rewire(x, [*x.layers, *[Layer("avg-pool")] * n_pools], edges)
 
 
 MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequency

@@ -23,27 +23,25 @@ MAX_MASS = 1e150  # of an architecture: sums and squares of its distances stay f
 def check_layers(family: Family, layers: Sequence[Layer]) -> None:
     """Check labels, units and strides, and that there are exactly one input and one output; raises PointError."""
     known = family.by_name
-    for u, layer in enumerate(layers):
-        label = known.get(layer.label)
+    for u, (name, units, stride, _) in enumerate(layers):
+        label = known.get(name)
         if label is None:
-            raise PointError(
-                f"layer {u}: label {layer.label!r} is unknown; the family {family.name} has {', '.join(known)}"
-            )
-        if label.units and (type(layer.units) is not int or not 1 <= layer.units <= MAX_UNITS):
+            raise PointError(f"layer {u}: label {name!r} is unknown; the family {family.name} has {', '.join(known)}")
+        if label.units and (type(units) is not int or not 1 <= units <= MAX_UNITS):
             allowed = f"a number of units, an integer from 1 to {MAX_UNITS}"
-            raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {short_repr(layer.units)}")
-        if not label.units and layer.units is not None:
-            raise PointError(f"layer {u} ({layer.label}): a layer of this kind has no units, got {layer.units}")
-        strides = (1, 2) if label.image == "strides" else (1,)
-        if type(layer.stride) is not int or layer.stride not in strides:
-            allowed = f"stride {' or '.join(map(str, strides))}"
-            raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {layer.stride}")
+            raise PointError(f"layer {u} ({name}): expected {allowed}, got {short_repr(units)}")
+        if units is not None and not label.units:
+            raise PointError(f"layer {u} ({name}): a layer of this kind has no units, got {units}")
+        if type(stride) is not int or (stride != 1 and (stride != 2 or label.image != "strides")):
+            allowed = "stride 1 or 2" if label.image == "strides" else "stride 1"
+            raise PointError(f"layer {u} ({name}): expected {allowed}, got {stride}")
+    names = [layer.label for layer in layers]
     for label in (family.input, family.output):
-        found = [u for u, layer in enumerate(layers) if layer.label == label.name]
-        if len(found) != 1:
+        if names.count(label.name) != 1:
+            found = [u for u, name in enumerate(names) if name == label.name]
             raise PointError(f"expected exactly one {label.role} layer ({label.name}), got layers {found}")
     decisions = [label.name for label in family.labels if label.role == "decision"]
-    if not any(layer.label in decisions for layer in layers):
+    if not any(name in names for name in decisions):
         raise PointError(f"expected a decision layer ({' or '.join(decisions)}) before the output, got none")
 
 
@@ -143,8 +141,8 @@ def image_halvings(
         if label.image != "strides" and any(layers[u].label == family.input.name for u in parents[v]):
             allowed = ", ".join(x.name for x in family.labels if x.image == "strides")
             raise PointError(f"layer {v} ({layers[v]}): a child of the input must be one of {allowed}")
-        first, *others = parents[v]
-        for u in others:
+        first = parents[v][0]
+        for u in parents[v][1:]:
             if halved[u] != halved[first]:
                 raise PointError(
                     f"layer {v} ({layers[v]}): its parents give images of different sizes: layer {first} "

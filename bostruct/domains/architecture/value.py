@@ -93,7 +93,10 @@ class Architecture:
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(layers)]
         family = _resolve_family(family, given)
         check_layers(family, given)
-        pairs = check_edges(edges, len(given))
+        self._connect(family, given, check_edges(edges, len(given)))
+
+    def _connect(self, family: Family, given: Sequence[Layer], pairs: Edges) -> None:
+        """Set the fields from layers and distinct, sorted edges, in a topological order; raises PointError."""
         parents, children = adjacency(pairs, len(given))
         order = topological_order(parents, children)
         check_graph(family, given, parents, children)
@@ -290,9 +293,13 @@ class Architecture:
         )
 
     @cached_property
+    def _layer_texts(self) -> list[str]:
+        return [f"({label!r}, {units}, {stride}, {attributes!r})" for label, units, stride, attributes in self.layers]
+
+    @cached_property
     def canonical_positions(self) -> tuple[int, ...]:
         """The position of each layer in an order that is the same for all isomorphic architectures."""
-        order = canonical_order([repr(tuple(layer)) for layer in self.layers], self.parents, self.children)
+        order = canonical_order(self._layer_texts, self.parents, self.children)
         return tuple(sorted(range(len(order)), key=order.__getitem__))
 
     @cached_property
@@ -305,8 +312,9 @@ class Architecture:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that are equal if and only if architectures of one family are isomorphic."""
-        layers, edges = self.canonical
-        text = repr((self.family.identity, [tuple(layer) for layer in layers], edges))
+        _, edges = self.canonical
+        order = sorted(range(len(self)), key=self.canonical_positions.__getitem__)
+        text = f"({self.family.identity!r}, [{', '.join(self._layer_texts[u] for u in order)}], {edges})"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
@@ -322,7 +330,7 @@ class Architecture:
         """The fewest edges from the input to each layer."""
         hops: list[int] = []
         for above in self.parents:
-            hops.append(1 + min(hops[u] for u in above) if above else 0)
+            hops.append(1 + min(map(hops.__getitem__, above)) if above else 0)
         return tuple(hops)
 
     @cached_property
@@ -330,7 +338,7 @@ class Architecture:
         """The fewest edges from each layer to the output."""
         hops = [0] * len(self.layers)
         for u in reversed(range(len(self.layers) - 1)):
-            hops[u] = 1 + min(hops[v] for v in self.children[u])
+            hops[u] = 1 + min(map(hops.__getitem__, self.children[u]))
         return tuple(hops)
 
     @cached_property
@@ -372,6 +380,19 @@ def replace_layers(x: Architecture, changed: Mapping[int, Layer]) -> Architectur
     other = object.__new__(Architecture)
     vars(other).update(family=x.family, layers=layers, edges=x.edges)
     vars(other).update(parents=x.parents, children=x.children, halvings=halvings)
+    return other
+
+
+def rewire(x: Architecture, layers: Sequence[Layer], edges: Iterable[tuple[int, int]]) -> Architecture:
+    """Return an architecture of the family of x.
+
+    edges: distinct pairs of distinct positions in `layers`.
+
+    Raises PointError.
+    """
+    check_layers(x.family, layers)
+    other = object.__new__(Architecture)
+    other._connect(x.family, layers, tuple(sorted(edges)))
     return other
 
 
@@ -447,10 +468,10 @@ def _initial_colors(keys: Sequence[str], parents: AdjacencyLists, children: Adja
     depth, height = [0] * n, [0] * n
     for v in range(n):
         if parents[v]:
-            depth[v] = 1 + max([depth[u] for u in parents[v]])
+            depth[v] = 1 + max(map(depth.__getitem__, parents[v]))
     for u in reversed(range(n)):
         if children[u]:
-            height[u] = 1 + max([height[v] for v in children[u]])
+            height[u] = 1 + max(map(height.__getitem__, children[u]))
     return _sweep_depths(_sweep_depths(_ranks(keys), depth, parents), height, children)
 
 
@@ -473,7 +494,7 @@ def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyList
 
 def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[object, ...]:
     """Return the sorted colors of some layers, with repeats."""
-    return (colors[layers[0]],) if len(layers) == 1 else tuple(sorted(colors[u] for u in layers))
+    return (colors[layers[0]],) if len(layers) == 1 else tuple(sorted(map(colors.__getitem__, layers)))
 
 
 def _break_twins(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:

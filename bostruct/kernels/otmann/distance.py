@@ -244,9 +244,9 @@ def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequ
         if len(ahead) == 1:
             lengths[u] = list(map(add, hops[u], lengths[ahead[0]]))
         elif ahead:
-            columns = list(zip(*(lengths[v] for v in ahead), strict=True))
-            gathered = [min(c) for c in columns[:third]] + [max(c) for c in columns[third : 2 * third]]
-            gathered += [math.fsum(c) / len(ahead) for c in columns[2 * third :]]  # independent of the order of c
+            columns = list(zip(*[lengths[v] for v in ahead], strict=True))
+            gathered = [*map(min, columns[:third]), *map(max, columns[third : 2 * third])]
+            gathered += [total / len(ahead) for total in map(math.fsum, columns[2 * third :])]  # in any order the same
             lengths[u] = list(map(add, hops[u], gathered))
         else:
             lengths[u] = [0.0] * len(hops[u])

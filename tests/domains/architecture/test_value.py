@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import DomainError, MissingExtra, PointError
 from bostruct.domains.architecture.layers import CNN, ENDS, MLP, Family, Label, Layer, family_from_json
+from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.value import Architecture, replace_layers
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP, architectures, batches, network, renumbered
 
@@ -54,6 +55,20 @@ def test_replaced_layers_are_checked_as_new_ones(x, data):
     layers = [*x.layers[:u], layer, *x.layers[u + 1 :]]
     expected = made(lambda: Architecture(layers, x.edges, x.family))
     assert made(lambda: replace_layers(x, {u: layer})) == expected
+
+
+@some_examples
+@given(any_architecture, st.integers(0, 2**32 - 1))
+def test_modified_architectures_are_as_if_built_anew(x, seed):
+    rng = np.random.default_rng(seed)
+    for modifier, _ in MODIFIERS:
+        try:
+            child = modifier(x, rng)
+        except PointError:
+            continue
+        anew = Architecture(child.layers, child.edges, child.family)
+        for name in Architecture.__annotations__:
+            assert getattr(child, name) == getattr(anew, name), (modifier.__name__, name)
 
 
 @some_examples
