@@ -145,10 +145,7 @@ def skip(x: Architecture, rng: Rng) -> Architecture:
     """Add an edge from a layer to a later layer, through average pools if the image there is smaller."""
     u = _draw_start(x, rng, with_input=False)
     v = _draw_site([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
-    n_pools = 0
-    if x.family.image:
-        arriving, leaving = x.halvings[x.parents[v][0]], x.halvings[u]
-        n_pools = (arriving or 0) - (leaving or 0)
+    n_pools = (x.halvings[x.parents[v][0]] or 0) - (x.halvings[u] or 0)  # None if the family has no images
     chain = [u, *range(len(x), len(x) + n_pools), v]
     edges = [*x.edges, *pairwise(chain)]
     return rewire(x, [*x.layers, *[Layer("avg-pool")] * n_pools], edges)

@@ -106,18 +106,18 @@ def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list
 def check_graph(family: Family, layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists) -> None:
     """Check that every layer lies between input and output, and that decisions come last; raises PointError."""
     roles = [family.by_name[layer.label].role for layer in layers]
-    for u, (layer, role) in enumerate(zip(layers, roles, strict=True)):
-        if role == "input" and parents[u]:
-            raise PointError(f"layer {u} ({layer.label}) is the input, but layers {list(parents[u])} feed it")
-        if role == "output" and children[u]:
-            raise PointError(f"layer {u} ({layer.label}) is the output, but it feeds layers {list(children[u])}")
+    first, last = roles.index("input"), roles.index("output")
+    if above := list(parents[first]):
+        raise PointError(f"layer {first} ({layers[first].label}) is the input, but layers {above} feed it")
+    if below := list(children[last]):
+        raise PointError(f"layer {last} ({layers[last].label}) is the output, but it feeds layers {below}")
     for u, (layer, role) in enumerate(zip(layers, roles, strict=True)):
         if role != "input" and not parents[u]:
             raise PointError(f"layer {u} ({layer}) has no parents, so no path from the input reaches it")
         if role != "output" and not children[u]:
             raise PointError(f"layer {u} ({layer}) has no children, so no path from it reaches the output")
         for v in children[u]:
-            if (role == "decision") != (roles[v] == "output"):
+            if (role == "decision") != (v == last):
                 decisions = ", ".join(x.name for x in family.labels if x.role == "decision")
                 raise PointError(
                     f"edge {u} > {v} ({layer} > {layers[v]}): the output is fed by decision layers ({decisions}), "
@@ -168,5 +168,4 @@ def _edge_cycle(parents: AdjacencyLists, waiting: Sequence[int]) -> str:
     while u not in walk:
         walk.append(u)
         u = next(p for p in parents[u] if waiting[p])
-    cycle = [u, *reversed(walk[walk.index(u) :])]
-    return " > ".join(map(str, cycle))
+    return " > ".join(map(str, [u, *reversed(walk[walk.index(u) :])]))

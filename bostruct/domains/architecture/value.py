@@ -293,28 +293,18 @@ class Architecture:
         )
 
     @cached_property
-    def _layer_texts(self) -> list[str]:
-        return [f"({label!r}, {units}, {stride}, {attributes!r})" for label, units, stride, attributes in self.layers]
-
-    @cached_property
-    def canonical_positions(self) -> tuple[int, ...]:
-        """The position of each layer in an order that is the same for all isomorphic architectures."""
-        order = canonical_order(self._layer_texts, self.parents, self.children)
-        return tuple(sorted(range(len(order)), key=order.__getitem__))
-
-    @cached_property
     def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
-        """The layers in the order of `canonical_positions`, and the edges between them."""
-        order = sorted(range(len(self.layers)), key=self.canonical_positions.__getitem__)
-        edges = tuple(sorted((self.canonical_positions[u], self.canonical_positions[v]) for u, v in self.edges))
+        """The layers in an order that is the same for all isomorphic architectures, and the edges between them."""
+        order = canonical_order(_layer_texts(self.layers), self.parents, self.children)
+        place = {u: position for position, u in enumerate(order)}
+        edges = tuple(sorted((place[u], place[v]) for u, v in self.edges))
         return tuple(self.layers[u] for u in order), edges
 
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that are equal if and only if architectures of one family are isomorphic."""
-        _, edges = self.canonical
-        order = sorted(range(len(self)), key=self.canonical_positions.__getitem__)
-        text = f"({self.family.identity!r}, [{', '.join(self._layer_texts[u] for u in order)}], {edges})"
+        layers, edges = self.canonical
+        text = f"({self.family.identity!r}, [{', '.join(_layer_texts(layers))}], {edges})"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
@@ -384,12 +374,7 @@ def replace_layers(x: Architecture, changed: Mapping[int, Layer]) -> Architectur
 
 
 def rewire(x: Architecture, layers: Sequence[Layer], edges: Iterable[tuple[int, int]]) -> Architecture:
-    """Return an architecture of the family of x.
-
-    edges: distinct pairs of distinct positions in `layers`.
-
-    Raises PointError.
-    """
+    """Return an architecture of the family of x, with distinct edges between distinct layers; raises PointError."""
     check_layers(x.family, layers)
     other = object.__new__(Architecture)
     other._connect(x.family, layers, tuple(sorted(edges)))
@@ -444,6 +429,10 @@ def architecture_dot(names: Sequence[str], labels: Sequence[Label], edges: Itera
         lines.append(f'  {u} [label="{text}", fillcolor="{layer_color(label)}"];')
     lines += [f"  {u} -> {v};" for u, v in edges]
     return "\n".join([*lines, "}", ""])
+
+
+def _layer_texts(layers: Sequence[Layer]) -> list[str]:
+    return [f"({label!r}, {units}, {stride}, {attributes!r})" for label, units, stride, attributes in layers]
 
 
 def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:

@@ -16,7 +16,7 @@ from numba import njit
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.loops import announce_compilation
-from bostruct.kernels.otmann.network_simplex import FLOW, JIT, LANES, PARENT, allocate_workspace, solve, start_unmatched
+from bostruct.kernels.otmann.network_simplex import FLOW, JIT, PARENT, allocate_workspace, solve, start_unmatched
 
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
 CostArrays: TypeAlias = tuple[Array, Array, Array, IntArray]  # as `distances` lists them
@@ -40,7 +40,10 @@ def _set_pair_costs(first, low, high, second, low2, high2, costs, base, structur
     _, table, extra, _ = costs
     low, low2 = np.uint64(low), np.uint64(low2)  # indices that may be negative are checked, and not vectorized
     a, b = np.uint64(high) - low, np.uint64(high2) - low2
+    wide = min((b + np.uint64(3)) & ~np.uint64(3), np.uint64(len(labels2)) - low2)  # whole vectors of 4
     for i in range(a):
+        for j in range(wide):
+            structure[i, j] = 0.0
         for j in range(b):
             base[i, j] = np.inf if masses2[low2 + j] == 0.0 else table[labels[low + i], labels2[low2 + j]] - 2.0
     for q in range(len(extra)):
@@ -48,11 +51,6 @@ def _set_pair_costs(first, low, high, second, low2, high2, costs, base, structur
             for j in range(b):
                 if codes[low + i, q] != codes2[low2 + j, q]:
                     base[i, j] += extra[q]
-    lanes = np.uint64(LANES)
-    wide = min((b - np.uint64(1)) // lanes * lanes + lanes, np.uint64(len(labels2)) - low2)  # whole vectors
-    for i in range(a):
-        for j in range(wide):
-            structure[i, j] = 0.0
     for k in range(0, len(paths), 6):  # six kinds of paths at once
         for i in range(a):
             x, y, z = paths[k, low + i], paths[k + 1, low + i], paths[k + 2, low + i]
@@ -73,23 +71,6 @@ def _set_total_costs(a, b, base, structure, weight, cost):
             cost[i, 1 + j] = total if total < 0.0 else np.inf
 
 
-@njit(inline="always")
-def _add_block_distances(first, low, high, second, low2, high2, costs, memory, out):
-    """Add the distances between the layers of one block to out (weights,)."""
-    weights, masses, masses2 = costs[0], first[2], second[2]
-    base, structure, cost, cost_lanes, links, values, value_lanes = memory
-    a, b = high - low, high2 - low2
-    _set_pair_costs(first, low, high, second, low2, high2, costs, base, structure)
-    if a * b == 1:
-        for w in range(len(out)):
-            out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * min(masses[low], masses2[low2])
-    else:
-        start_unmatched(masses[low:high], masses2[low2:high2], cost, links, values)
-        for w in costs[3]:
-            _set_total_costs(a, b, base, structure, weights[w], cost)
-            out[w] += solve(a, b, cost, cost_lanes, links, values, value_lanes)
-
-
 @njit(**JIT)
 def distances(
     first: StackedProfiles, second: StackedProfiles, costs: CostArrays, memory: Memory, symmetric: bool, out: Array
@@ -105,7 +86,8 @@ def distances(
     memory: the result of `allocate_memory` for the largest block.
     out: zeros (2, n, m, weights).
     """
-    (starts, _, masses, _, _), (starts2, _, masses2, _, _) = first, second
+    (starts, _, masses, _, _), (starts2, _, masses2, _, _), (weights, _, _, order) = first, second, costs
+    base, structure, cost, cost_lanes, links, values, value_lanes = memory
     for i in range(len(starts)):
         for j in range(i + 1 if symmetric else 0, len(starts2)):
             total, found = 0.0, out[0, i, j]
@@ -125,7 +107,16 @@ def distances(
                 light, heavy = first, second
                 if mass > mass2:  # shipping the lighter side takes half the time, because all of its mass fits
                     light, low, high, heavy, low2, high2 = second, low2, high2, first, low, high
-                _add_block_distances(light, low, high, heavy, low2, high2, costs, memory, found)
+                a, b, supply, demand = high - low, high2 - low2, light[2][low:high], heavy[2][low2:high2]
+                _set_pair_costs(light, low, high, heavy, low2, high2, costs, base, structure)
+                if a * b == 1:
+                    for w in range(len(found)):
+                        found[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * min(supply[0], demand[0])
+                    continue
+                start_unmatched(supply, demand, cost, links, values)
+                for w in order:
+                    _set_total_costs(a, b, base, structure, weights[w], cost)
+                    found[w] += solve(a, b, cost, cost_lanes, links, values, value_lanes)
             for w in range(len(found)):
                 found[w] = max(found[w], 0.0)  # if all mass matches, rounding leaves about 1e-16 of it, of either sign
                 out[1, i, j, w] = found[w] / (total if total > 0.0 else 1.0)

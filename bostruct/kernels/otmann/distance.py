@@ -183,9 +183,8 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     block = table.block[labels]
     masses, codes = layer_masses(architecture, settings), _attribute_codes(architecture, settings)
     paths = path_lengths(architecture)[..., : None if settings.group_paths else 1].reshape(len(labels), -1)
-    columns = (block, labels, masses, paths, codes)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
-    order = np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)
+    rows = list(zip(*(column.tolist() for column in (block, labels, masses, paths, codes)), strict=True))
+    order = np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)  # ties are interchangeable
     starts = np.searchsorted(block[order], np.arange(table.n_blocks + 1))
     paths = np.ascontiguousarray(paths[order].T) / paths.shape[1]
     return Profile(order, labels[order], masses[order], paths, codes[order], starts)

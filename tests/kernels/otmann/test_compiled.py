@@ -71,20 +71,21 @@ def test_the_distance_of_a_pair_does_not_depend_on_the_layers_beside_it():
     """Path lengths are summed in whole vectors, which reach into the next block or architecture."""
     rng = np.random.default_rng(2)
     profiles, costs = stacked(SIZES, rng), costs_of(rng)
-    starts, *rest = profiles
-    together = np.zeros((2, 4, 4, 3))
+    starts, together = profiles[0], np.zeros((2, 4, 4, 3))
     distances(profiles, profiles, costs, MEMORY, False, together)
 
-    def separate(row: Array):
-        """The profile of one architecture."""
-        own = slice(row[0], row[-1])
-        return row[None] - row[0], *(np.ascontiguousarray(x[:, own] if len(x) == 6 else x[own]) for x in rest)
-
-    for i, first in enumerate(map(separate, starts)):
-        for j, second in enumerate(map(separate, starts)):
-            alone = np.zeros((2, 1, 1, 3))
+    for i, row in enumerate(starts):
+        for j, row2 in enumerate(starts):
+            first, second, alone = cut(profiles, row), cut(profiles, row2), np.zeros((2, 1, 1, 3))
             distances(first, second, costs, MEMORY, False, alone)
             np.testing.assert_array_equal(alone[:, 0, 0], together[:, i, j])
+
+
+def cut(profiles, row: Array):
+    """The profile of the architecture of these starts alone."""
+    _, labels, masses, paths, codes = profiles
+    own = slice(row[0], row[-1])
+    return row[None] - row[0], labels[own], masses[own], paths[:, own].copy(), codes[own]
 
 
 def test_one_triangle_is_both():
