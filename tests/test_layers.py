@@ -56,8 +56,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"bostruct.domains.space.registry", "bostruct.problems.paths"},  # a table is a data file
     "analysis": BASE
     | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"}
-    | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"}  # which reports draw
-    | {"bostruct.storage.reading"},  # pauses the collector
+    | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"},  # which reports draw
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS | {"public_names", "bostruct.problems.paths"},
     "language": BASE | {"domains.language", "public_names"},

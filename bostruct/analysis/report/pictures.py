@@ -26,7 +26,6 @@ from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import MissingExtra
 from bostruct.display import Html, element, pluralize, printable
 from bostruct.domains.architecture.value import Architecture
-from bostruct.storage.reading import pause_collector
 from bostruct.study.history import Trial
 
 MOST_BARS = 15
@@ -56,9 +55,7 @@ def _frame(picture: Picture, run: Run) -> Html | None:
     try:
         if not picture.is_drawn(run):
             return None
-        with pause_collector():
-            text, source = printable(picture.describe(run)), _draw_svg(picture, run)
-            gc.collect(0)  # the figure is in reference cycles; it is young, and trials and modules are old
+        text, source = printable(picture.describe(run)), _draw_svg(picture, run)
     except Exception as error:  # fonts and axes may not support some text or values; the tables still show all of it
         return element("p", f"{picture.title}: not drawn: {error!r}", class_="note")
     image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
@@ -70,6 +67,7 @@ def _frame(picture: Picture, run: Run) -> Html | None:
 def _draw_svg(picture: Picture, run: Run) -> str:
     """Return a plot as base64 SVG, deterministic for a run."""
     mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
+    gc.collect()  # the last figure is in reference cycles, which many trials keep from being collected
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about glyphs that the font lacks, but browsers have
         figure = figures.Figure(figsize=picture.size(run), layout="constrained")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import gc
 import re
-import weakref
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -37,16 +35,6 @@ def test_characters_that_svg_has_not_are_replaced():
     figure = pictures._frame(Picture("one", lambda _: True, draw, lambda _: "a"), read_run(make_plain(2)))
     assert figure is not None
     assert "a\ufffdb\ufffd" in "".join(ET.fromstring(read(figure)).itertext())
-
-
-def test_no_figure_outlives_its_picture(monkeypatch):
-    monkeypatch.setattr(gc, "collect", lambda *_, collect=gc.collect: collect(0))  # old objects take long
-    kept = []
-    picture = pictures.PICTURES[0]._replace(draw=lambda _, figure: kept.append(weakref.ref(figure)))
-    monkeypatch.setattr(pictures, "PICTURES", (picture, picture))
-    assert len(draw_pictures(read_run(make_plain(2)))) == 2
-    assert [figure() for figure in kept] == [None, None]
-    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("picture", ["History", "Parallel"])
