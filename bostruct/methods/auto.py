@@ -13,9 +13,10 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import check_part
-from bostruct.contracts import ChoiceDomain, Domain, Kernel, Parameter, Searcher, Surrogate
+from bostruct.contracts import ChoiceDomain, Domain, Kernel, Searcher, Surrogate
 from bostruct.domains.space.space import Space
 from bostruct.kernels.algebra import WeightedSum
+from bostruct.kernels.space.main_effects import LengthscaleBlend
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import has_lengths, has_order_to_doubt, main_effects
 from bostruct.kernels.space.subspace import SubspaceKernel, measure_dissimilarities
@@ -48,8 +49,7 @@ FAR_SCHEDULE = 30.0  # scales: durations are learned from bad orders as well as 
 EXTENT_ODDS = Normal(1.0, 1.0), 1.0, "log_odds_of_items"  # that letters or items matter, not only their number
 LOG_SMOOTHNESS = 1.0  # increase of the expected log lengthscales if values are noisy
 SUBSET_ODDS = Normal(3.0, 1.0), 3.0, "log_odds_of_selected"  # variables, against small effects of all variables
-WIDE_ODDS = Parameter("log_odds_of_whole_range", 1, Normal(1.0, 2.0), 1.0)  # as lengthscale, against shorter ones
-WAVE_ODDS = Parameter("log_odds_of_quarter", 1, Normal(2.0, 2.0), 2.0)  # of the range, against a sixteenth of it
+BLEND = LengthscaleBlend(whole=Normal(1.0, 2.0), quarter=Normal(2.0, 2.0), initial_whole=1.0, initial_quarter=2.0)
 BLEND_ODDS = Normal(0.4, 1.0), 0.4, "log_odds_of_main_effects"  # against the product over variables
 ORDER_ODDS = Normal(3.0, 1.0), 3.0, "log_odds_of_orders"  # that do not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
@@ -209,7 +209,7 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     """
     effects = main_effects(domain)
     if domain.n_continuous:
-        effects = main_effects(domain, lengthscales=(1.0, 0.25, 0.0625), odds=(WIDE_ODDS, WAVE_ODDS))
+        effects = main_effects(domain, blend=BLEND)
     kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), *BLEND_ODDS)
     if has_lengths(domain):
         kernel = WeightedSum(kernel, main_effects(domain, by_length=True), *EXTENT_ODDS)

@@ -89,7 +89,7 @@ class Trial:
         kept : object
             The point in a smaller form.
         fields : object
-            The other fields; omitted fields keep their defaults.
+            The other fields; omitted fields keep their defaults, `values` too.
         """
         trial, put = cls.__new__(cls), object.__setattr__
         put(trial, "_show", show)

@@ -25,7 +25,7 @@ from bostruct.storage.reading import pause_collector
 from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
-from bostruct.study.records import StoredTrial, read_goals, read_initial, read_trial, show_outcome, write_trial
+from bostruct.study.records import DeferredTrial, read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, has_domain, migrate_trials
 from bostruct.study.trial_records import Record, TrialRecords
 
@@ -292,7 +292,7 @@ class Ledger(TrialRecords):
         self._close_stored([row for row in changes.trials if self._records[row.number].outcome is None])
         self.state = changes.state
 
-    def _check_agreement(self, changes: RemoteChanges, found: Sequence[StoredTrial]) -> None:
+    def _check_agreement(self, changes: RemoteChanges, found: Sequence[DeferredTrial]) -> None:
         """Raise StorageLost, from now on, if a trial has another point or value than here.
 
         Points and values never change. A server that lost transactions may have accepted others instead.

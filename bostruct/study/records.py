@@ -408,8 +408,8 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
         raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
 
-class StoredTrial(NamedTuple):
-    """A trial as stored, created only when it is read, because most trials of a long study never are."""
+class DeferredTrial(NamedTuple):
+    """The parts of a trial, which is created when it is first read, because most trials of a long study never are."""
 
     show: Callable[[Any, Info], Presented]
     kept: Kept
@@ -423,15 +423,15 @@ class StoredTrial(NamedTuple):
     def create(self) -> Trial:
         """Create the trial."""
         show, kept, number, info, started, finished, done = self
-        if done is None or len(done.values) != 1 or done.sd is not None or done.constraints or done.repeats:
+        if done is None or not done.values or done.sd is not None or done.constraints or done.repeats:
             parts = {"status": "running"} if done is None else _show_parts(done)
         else:  # most trials
-            parts = {"status": "completed", "values": done.values, "value": done.values[0]}
+            parts = {"status": "completed", "values": done.values, "value": done.value}
         return Trial.shown_later(show, kept, number=number, info=info, started=started, finished=finished, **parts)
 
 
-def read_trial(row: TrialRow, form: PointForm, names: Sequence[str] | None, where: str) -> StoredTrial:
-    """Return a trial with the representation of its point; raise StorageError, with its number, if it is malformed.
+def read_trial(row: TrialRow, form: PointForm, names: Sequence[str] | None, where: str) -> DeferredTrial:
+    """Return the parts of a trial, with those of its point; raise StorageError, with its number, if it is malformed.
 
     Raises PredicateError if a condition fails.
     """
@@ -444,8 +444,8 @@ def read_trial(row: TrialRow, form: PointForm, names: Sequence[str] | None, wher
     return show_trial(row, form, kept, where)
 
 
-def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: object, where: str) -> StoredTrial:
-    """Return a trial, whose point is `show(kept, info)`; raise StorageError, with its number, if it is malformed."""
+def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: object, where: str) -> DeferredTrial:
+    """Return the parts of a trial, whose point is `show(kept, info)`; raise StorageError if it is malformed."""
     try:
         info = parse(row.info)
         if not isinstance(info, dict) or not all([isinstance(info[name], _READ.get(name, object)) for name in info]):
@@ -453,7 +453,7 @@ def show_trial(row: TrialRow, show: Callable[[Any, Info], Presented], kept: obje
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     named = {intern(k): intern(part) if k == "origin" else part for k, part in info.items()}  # shared by many trials
-    return StoredTrial(show, kept, row.number, named, row.started, row.finished, row.outcome)
+    return DeferredTrial(show, kept, row.number, named, row.started, row.finished, row.outcome)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, **changes: Any) -> Trial:

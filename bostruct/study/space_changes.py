@@ -29,7 +29,7 @@ from bostruct.study.point_forms import (
     restore_numbers,
 )
 from bostruct.study.records import (
-    StoredTrial,
+    DeferredTrial,
     check_same_study,
     check_study,
     is_same_class,
@@ -220,10 +220,10 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
 
 def migrate_trials(
     stored: StoredStudy, form: PointForm, where: str
-) -> Iterator[tuple[Trial | StoredTrial, Kept, str | None]]:
+) -> Iterator[tuple[Trial | DeferredTrial, Kept, str | None]]:
     """Yield each trial by number, its kept point, and its point's text; raise StorageError, with the number.
 
-    A point is None if it is unreadable, and a text if the domain encodes the point again.
+    The kept point is None if it is unreadable. The text is None if the domain encodes the point again.
     """
     domain = form.domain
     is_current = has_domain(current_row(stored), domain)
@@ -386,7 +386,7 @@ def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial
 
 def _migrate_trial(
     row: TrialRow, domain: Domain, description: str, where: str, *, is_known: bool
-) -> tuple[Trial | StoredTrial, Point | None]:
+) -> tuple[Trial | DeferredTrial, Point | None]:
     """Return a trial of another space, with the evaluated numbers, and its point."""
     try:
         point = _migrate_point(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)

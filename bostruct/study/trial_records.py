@@ -16,7 +16,7 @@ from bostruct.outcome import Outcome
 from bostruct.storage.protocol import TrialRow
 from bostruct.study.history import MACHINE, BatchBuffer, History, Measurements, Trial, is_extra
 from bostruct.study.point_forms import Kept, PointForm, PointStore, find_moved_numbers
-from bostruct.study.records import StoredTrial
+from bostruct.study.records import DeferredTrial
 
 _creating = make_lock()
 
@@ -25,13 +25,14 @@ _creating = make_lock()
 class Record:
     """One trial and its data in a table.
 
+    made: the trial; a completed trial of a file is created when it is first read.
     kept: representation of its point, by `PointForm.keep`; None if it is unreadable.
     outcome: the whole outcome, whose value and reason are fields of the trial; None while it runs.
     text: the point as stored, JSON text, of a trial that was read; None for the domain's encoding.
     position: its position in the order of completion; None while it runs.
     """
 
-    made: Trial | StoredTrial  # a completed trial is stored until it is read
+    made: Trial | DeferredTrial
     kept: Kept
     attempts: int
     outcome: Outcome | None = None
@@ -47,9 +48,14 @@ class Record:
         if isinstance(self.made, Trial):
             return self.made
         with _creating:  # all threads receive the same
-            if isinstance(self.made, StoredTrial):
+            if isinstance(self.made, DeferredTrial):
                 self.made = self.made.create()
             return self.made
+
+    @property
+    def is_completed(self) -> bool:
+        """True if the trial has values."""
+        return self.outcome is not None and bool(self.outcome.values)
 
 
 class TrialRecords:
@@ -121,8 +127,8 @@ class TrialRecords:
 
         position: from 0.
         """
-        trials = (self._records[number].trial for number in self.order)
-        completed = (one.number for one in trials if one.status == "completed" and one.unread is None)
+        records = (self._records[number] for number in self.order)
+        completed = (one.made.number for one in records if one.is_completed and one.made.unread is None)
         return next(islice(completed, int(position), None))
 
     def number(self, trial: Trial | int) -> int:
@@ -209,7 +215,7 @@ class TrialRecords:
     @property
     def n_completed(self) -> int:
         """The number of trials that were asked for and have completed."""
-        return sum(record.trial.status == "completed" and not record.trial.is_extra for record in self._records)
+        return sum(record.is_completed and not is_extra(record.made.info) for record in self._records)
 
     def _find_other_numbers(self, x: Point, shown: Presented, same: Sequence[Trial]) -> int | None:
         """Return the first trial of the same point that shows other numbers; None if there is none.
@@ -221,8 +227,8 @@ class TrialRecords:
         found = chain((one.trial for one in readable if self._form.key(one.kept) == key), same)
         return next((one.number for one in found if find_moved_numbers(shown, one.point)), None)
 
-    def _enter(self, trial: Trial | StoredTrial, kept: Kept, row: TrialRow, text: str | None = None) -> None:
-        if isinstance(trial, StoredTrial) and (row.outcome is None or not row.outcome.values):
+    def _enter(self, trial: Trial | DeferredTrial, kept: Kept, row: TrialRow, text: str | None = None) -> None:
+        if isinstance(trial, DeferredTrial) and (row.outcome is None or not row.outcome.values):
             trial = trial.create()  # because it may change
         self._records.append(Record(trial, kept, row.attempts, text=text, owner=row.owner))
         if trial.unread is not None:
@@ -233,13 +239,13 @@ class TrialRecords:
             self._seen, self._shares_seen = set(self._seen), False
         self._seen.add(self._form.key(kept))
 
-    def _close(self, trial: Trial | StoredTrial, outcome: Outcome | None, position: int | None) -> None:
+    def _close(self, trial: Trial | DeferredTrial, outcome: Outcome | None, position: int | None) -> None:
         record = self._records[trial.number]
         assert outcome is not None  # the trial has finished
         assert position is not None
-        record.made, record.outcome, record.position, record.owner = trial, outcome, position, None
         if broken := self.goals.limits and self.goals.find_broken(outcome):
-            record.made = replace(record.trial, broken=broken)
+            trial = replace(trial if isinstance(trial, Trial) else trial.create(), broken=broken)
+        record.made, record.outcome, record.position, record.owner = trial, outcome, position, None
         self._next_position = position + 1
         self.order.append(trial.number)
         self.n_added += is_extra(trial.info)
@@ -267,6 +273,6 @@ class TrialRecords:
         self._running.add(trial.number)
         self._failed = BatchBuffer(self._domain, self._form.join)
         for number in self.order:
-            one = self._records[number].trial
-            if one.status != "completed" and one.unread is None and not one.is_no_data:
-                self._failed.append(self._records[number].kept)
+            one = self._records[number]
+            if not one.is_completed and one.made.unread is None and not one.trial.is_no_data:
+                self._failed.append(one.kept)

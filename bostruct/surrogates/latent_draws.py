@@ -21,6 +21,7 @@ from bostruct.surrogates.posterior import (
     PosteriorSample,
     explained_variance,
     posterior_sample_from_gram,
+    whiten_twice,
 )
 
 REST = 1e-6  # of the amplitude: the noise that a drawn value keeps, so that the Gram matrix can be factored
@@ -73,9 +74,9 @@ class LatentPosterior(Posterior):
             found, solved = self._empty(len(shares)), []
             for s, (vary, one, diag) in enumerate(zip(varied, posterior.samples, diags, strict=True)):
                 gram, pull = vary(shares)
-                white = gram @ one.whitener.T
+                white, explains = whiten_twice(one.whitener, gram)
                 is_floor = self._fill(found, s, slice(None), gram, diag - np.einsum("mn,mn->m", white, white))
-                solved.append((white @ one.whitener, pull, is_floor))
+                solved.append((explains, pull, is_floor))
 
             def pullback(cotangents: Prediction) -> Array:
                 gradient = np.zeros(shares.shape)

@@ -193,7 +193,7 @@ class GaussianPosterior(Posterior):
             solved = []
             for s, ((vary, one), diag) in enumerate(zip(varied, diags, strict=True)):
                 gram, pull = vary(shares)
-                white, explains = _whiten_twice(one.whitener, gram)
+                white, explains = whiten_twice(one.whitener, gram)
                 mean[s] = one.hyper.mean + gram @ one.weights
                 left = diag + self.nugget - np.einsum("mn,mn->m", white, white)
                 variance[s] = np.exp(one.hyper.log_amplitude) * left
@@ -505,13 +505,13 @@ def explained_variance(one: PosteriorSample, gram: Array) -> Array:
     return np.einsum("nm,nm->m", white, white)
 
 
-def _whiten_twice(whitener: Array, gram: Array) -> tuple[Array, Array]:
+def whiten_twice(whitener: Array, gram: Array) -> tuple[Array, Array]:
     """Return gram W' and gram W' W (m, n), from one pass over the lower triangle of W, in parts that stay in cache.
 
     whitener: W (n, n), lower triangular.
     gram: few rows (m, n).
     """
-    white, twice = np.empty_like(gram), np.zeros_like(gram)
+    white, twice = np.empty(gram.shape), np.zeros(gram.shape)
     for first in range(0, len(whitener), WHITENER_ROWS):
         end = min(first + WHITENER_ROWS, len(whitener))
         rows = whitener[first:end, :end]

@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from benchmarks.speed.long_studies import Case, write_study
-from bostruct.study.records import StoredTrial
+from bostruct.study.records import DeferredTrial
 from tests.stored import damage, forge
 
 CALLS = 65  # of Python and C functions for each trial of 60 variables; 69 if trials are created, 201 without batches
@@ -80,8 +80,8 @@ def test_a_completed_trial_is_created_once_it_is_read(tmp_path: Path, monkeypatc
         study.ask()
         told = study.trials
     created: list[int] = []
-    create = StoredTrial.create
-    monkeypatch.setattr(StoredTrial, "create", lambda one: created.append(one.number) or create(one))
+    create = DeferredTrial.create
+    monkeypatch.setattr(DeferredTrial, "create", lambda one: created.append(one.number) or create(one))
     with bo.Study.load(tmp_path / "study.db") as study:
         assert sorted(created) == [0, 5, 6]  # the incumbent, and those that may change
         with ThreadPoolExecutor(8) as pool:

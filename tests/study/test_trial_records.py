@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.goals.declared import declare_goals
+from bostruct.goals.declared import Goals, declare_goals
 from bostruct.outcome import Outcome
 from bostruct.study.history import Trial
 from bostruct.study.records import show_outcome, write_trial
@@ -55,6 +57,19 @@ def test_a_failed_trial_that_is_opened_again_runs_and_is_no_failure() -> None:
     history = table.history()
     assert (read_points(history.failed), read_points(history.running)) == ([2], [0, 1])
     assert (table.order, table.outcomes[0], table.trials[0].status) == ([2], None, "running")
+
+
+def test_a_trial_that_breaks_a_limit_is_never_seen_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may read the trials at any time, here just before the limits are checked."""
+    seen: list[str] = []
+    find_broken = Goals.find_broken
+    with bo.Study(SPACE, method="random", constraints={"size": ("<=", 1.0)}, storage=tmp_path / "runs.db") as study:
+        monkeypatch.setattr(Goals, "find_broken", lambda *own: seen.append(study.trials[0].status) or find_broken(*own))
+        study.tell(study.ask(), 2.0, constraints={"size": 3.0})
+        assert set(seen) == {"running"}
+        assert study.trials[0].broken == ("size",)
+    with bo.Study.load(tmp_path / "runs.db") as study:
+        assert study.trials[0].broken == ("size",)
 
 
 def test_keys_that_a_searcher_looks_at_do_not_change_under_it() -> None:

@@ -25,7 +25,8 @@ FLOW, ARC, POTENTIAL = range(3)  # rows of `Workspace.values`
 NO_NODE = 2**32 - 1
 STEPS_PER_NODE = 1000  # maximum; random problems of up to 300 rows took at most 4
 LANES = 4  # independent minima of a row, for the processor to compute at once
-# Arrays without reference counts: counting them, atomically, took an eighth of the time of distances.
+# Arrays without reference counts: counting them, atomically, took an eighth of the time of distances. `_nrt` is a
+# private option of Numba; these functions make no arrays.
 JIT: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 Links: TypeAlias = npt.NDArray[np.uint32]
 

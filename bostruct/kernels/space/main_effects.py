@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray, Kernel, Parameter, Pullback
+from bostruct.contracts import ADDED_LATER, Array, IntArray, Kernel, Parameter, Prior, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.algebra import weight_of
@@ -25,7 +25,7 @@ from bostruct.kernels.space.matern import EFFECT_LENGTHSCALE, change_effects, su
 MANY_SIGNS = 1_000  # variables with two choices; with more, products in single precision are faster
 MOST_COORDINATES = 15  # of a choice; with more, looking up each pair is faster than their product
 LARGEST_TABLE = 64  # choices of an incomplete graph, whose coordinates are computed from its table
-NUMERIC = -1  # in place of the number of an effect
+NUMERIC = -1  # in `MainEffects._effect_ids`
 MOST_COORDINATES_OF_POINT = 2_048  # for 1,000 points they take 16 MB
 
 
@@ -45,40 +45,57 @@ class EffectSums(NamedTuple):
     """The parts of the Gram matrix of main effects.
 
     rest: mean over all variables of the effects of those that are not numbers (n, m).
-    numbers: sum of the effects of numbers with each lengthscale (b, m).
-    of: row of `numbers` of each row of single changes (n,); None for the same row.
+    sums: sum of the effects of numbers with each lengthscale (b, m).
+    of: row of `sums` of each row of single changes (n,); None for the same row.
     rows: rows of single changes that change a number (r,).
     changes: what these changes add with each lengthscale (r, m).
     """
 
     rest: Array
-    numbers: list[Array]
+    sums: list[Array]
     of: IntArray | None = None
     rows: IntArray = np.empty(0, dtype=np.int64)
     changes: Sequence[Array] = ()
 
 
 @dataclass(frozen=True)
+class LengthscaleBlend:
+    """Weights of three lengthscales of numbers: the whole range, a quarter and a sixteenth of it.
+
+    whole, initial_whole: prior and initial value of the log odds of the first lengthscale against the shorter ones.
+    quarter, initial_quarter: the same of the second against the third.
+    """
+
+    whole: Prior
+    quarter: Prior
+    initial_whole: float
+    initial_quarter: float
+
+
+@dataclass(frozen=True)
 class MainEffects(Kernel):
     """A linear kernel on choices: functions that are sums of one effect per variable.
 
-    The effects of numbers are a weighted sum over lengthscales. The parameters are the log odds of each lengthscale but
-    the last against those after it.
-
     numbers: the variable of each continuous coordinate of the space, ascending.
-    lengthscales: lengthscales of the effects of numbers, as shares of their ranges.
-    odds: the block of each log odds.
+    blend: weights of the lengthscales of numbers, whose log odds are the parameters; None for one lengthscale.
     """
 
     effects: tuple[EffectKernel, ...]
     layout: Layout
     numbers: tuple[int, ...] = ()
-    lengthscales: tuple[float, ...] = (EFFECT_LENGTHSCALE,)
-    odds: tuple[Parameter, ...] = ()
+    blend: LengthscaleBlend | None = field(default=None, metadata=ADDED_LATER)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return self.odds
+        if (own := self.blend) is None:
+            return ()
+        whole = Parameter("log_odds_of_whole_range", 1, own.whole, own.initial_whole)
+        return whole, Parameter("log_odds_of_quarter", 1, own.quarter, own.initial_quarter)
+
+    @property
+    def lengthscales(self) -> tuple[float, ...]:
+        """Lengthscales of numbers, as shares of their ranges."""
+        return (EFFECT_LENGTHSCALE,) if self.blend is None else (1.0, EFFECT_LENGTHSCALE, EFFECT_LENGTHSCALE**2)
 
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> EffectSums:
         if isinstance(xs, SingleChanges):
@@ -97,14 +114,15 @@ class MainEffects(Kernel):
         return gram
 
     def _sum_numbers(self, xs: IntArray, ys: IntArray) -> list[Array]:
-        """Return the sum of the effects of numbers with each lengthscale (n, m); nothing without numbers."""
+        """Return the sum of the effects of numbers with each lengthscale (n, m); an empty list without numbers."""
         own = self._numbers
         pair = own.grids, xs[:, own.columns], ys[:, own.columns]
         return [sum_effects(*pair, one) for one in self.lengthscales if own.grids]
 
     def _locate(self, xs: IntArray) -> Array:
         """Return coordinates of points (n, f), whose inner products are the part of variables with coordinates."""
-        return np.hstack([table[xs[:, columns]].reshape(len(xs), -1) for table, columns in self._coordinates])
+        found = [(table[xs[:, columns]], len(columns) * table.shape[1]) for table, columns in self._coordinates]
+        return np.hstack([own.reshape(len(xs), size) for own, size in found])
 
     def _sum_others(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the part of the variables without coordinates (n, m)."""
@@ -153,7 +171,7 @@ class MainEffects(Kernel):
         """Return the sums at single changes: those of the base, with one effect changed in each row."""
         before, after = changes.before, changes.values
         steps, base = self._step[changes.which], self._bases(changes.base, ys)
-        number = self._effect_numbers[changes.which]
+        number = self._effect_ids[changes.which]
         numeric, own = np.flatnonzero(number == NUMERIC), self._numbers
         change = np.zeros((len(changes), len(ys)))
         if (steps < 0.0).all():
@@ -168,7 +186,7 @@ class MainEffects(Kernel):
         moved = VariableChanges(own.places[changes.which[numeric]], before[numeric], after[numeric])
         pair = own.grids, moved, ys[:, own.columns]
         moves = [change_effects(*pair, one) for one in self.lengthscales if len(numeric)]
-        return EffectSums(change, base.numbers, changes.of, numeric, moves)
+        return EffectSums(change, base.sums, changes.of, numeric, moves)
 
     def _change_effect(self, which: IntArray, before: IntArray, after: IntArray, ys: IntArray) -> Array:
         """Return the change of an effect by changes of the variables that share it (r, m)."""
@@ -184,10 +202,10 @@ class MainEffects(Kernel):
         return change
 
     def gram(self, theta: Array, prepared: EffectSums) -> Array:
-        if not prepared.numbers:
+        if not prepared.sums:
             return prepared.rest.copy()
         weights = split_odds(theta)[0] / self._n_effects
-        gram = _mix(weights, prepared.numbers)
+        gram = _mix(weights, prepared.sums)
         if prepared.of is not None:
             gram = gram[prepared.of]
         gram += prepared.rest
@@ -197,8 +215,8 @@ class MainEffects(Kernel):
 
     def gram_and_pullback(self, theta: Array, prepared: EffectSums) -> tuple[Array, Pullback]:
         def pullback(cotangent: Array) -> Array:
-            slopes = split_odds(theta)[1][: len(prepared.numbers)] / self._n_effects
-            return np.array([np.vdot(cotangent, one) for one in prepared.numbers]) @ slopes
+            gradients = split_odds(theta)[1][: len(prepared.sums)] / self._n_effects
+            return np.array([np.vdot(cotangent, one) for one in prepared.sums]) @ gradients
 
         return self.gram(theta, prepared), pullback
 
@@ -238,10 +256,10 @@ class MainEffects(Kernel):
         return np.array([-max(size, 2) / (max(size, 2) - 1.0) if size else 0.0 for size in complete])
 
     @cached_property
-    def _effect_numbers(self) -> IntArray:
-        """A number for each variable (d,), equal for variables that share an effect, `NUMERIC` for those of numbers."""
-        numbers = dict[int, int]()
-        shared = [numbers.setdefault(id(one), len(numbers)) for one in self.effects]
+    def _effect_ids(self) -> IntArray:
+        """An integer for each variable (d,), equal for variables that share an effect; `NUMERIC` for numbers."""
+        ids = dict[int, int]()
+        shared = [ids.setdefault(id(one), len(ids)) for one in self.effects]
         return np.where([grid is not None for grid in self._grids], NUMERIC, shared)
 
     @cached_property
@@ -280,7 +298,7 @@ class MainEffects(Kernel):
         """Return each effect of variables on graphs once, with the columns of all variables that share it."""
         shared: dict[int, list[int]] = {}
         for i in variables:
-            shared.setdefault(int(self._effect_numbers[i]), []).append(i)
+            shared.setdefault(int(self._effect_ids[i]), []).append(i)
         return [(cast(GraphEffect, self.effects[own[0]]), self.layout.starts[own]) for own in shared.values()]
 
     @cached_property
@@ -310,7 +328,7 @@ class MainEffects(Kernel):
 
 
 def split_odds(log_odds: Array) -> tuple[Array, Array]:
-    """Return the weights of k + 1 parts (k + 1,), and their derivatives in k log odds (k + 1, k).
+    """Return the stick-breaking weights of k + 1 parts (k + 1,), and their derivatives in k log odds (k + 1, k).
 
     log_odds: of each part but the last, against all parts after it.
     """

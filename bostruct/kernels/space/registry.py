@@ -28,8 +28,8 @@ from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.effects import NO_EFFECT, EffectKernel, FactorEffect, GraphEffect
 from bostruct.kernels.space.factor import Factor, ServedFactor
 from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
-from bostruct.kernels.space.main_effects import MainEffects
-from bostruct.kernels.space.matern import EFFECT_LENGTHSCALE, MaternFactor, NumberEffect
+from bostruct.kernels.space.main_effects import LengthscaleBlend, MainEffects
+from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.mixture import MixtureEffect, MixtureFactor, MixtureFeatures
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
@@ -284,11 +284,7 @@ def _make_conditional(
 
 
 def main_effects(
-    domain: Domain,
-    trusts_order: bool = True,
-    by_length: bool = False,
-    lengthscales: tuple[float, ...] = (EFFECT_LENGTHSCALE,),
-    odds: tuple[Parameter, ...] = (),
+    domain: Domain, trusts_order: bool = True, by_length: bool = False, blend: LengthscaleBlend | None = None
 ) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; 0 if a point lacks the variable.
 
@@ -296,7 +292,7 @@ def main_effects(
         these variables have the effects of categories.
     by_length: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend only on
         their lengths and sizes.
-    lengthscales, odds: see `MainEffects`.
+    blend: weights of the lengthscales of numbers; None for one lengthscale.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -306,7 +302,7 @@ def main_effects(
     if by_length:
         effects |= _length_effects(domain)
     own = (effects[i].conditional() if one.when and not one.is_fixed else effects[i] for i, one in enumerate(variables))
-    return MainEffects(tuple(own), _layout(variables), _grids(variables), lengthscales, odds)
+    return MainEffects(tuple(own), _layout(variables), _grids(variables), blend)
 
 
 def has_order_to_doubt(domain: Domain) -> bool:

@@ -12,9 +12,11 @@ from bostruct.domains.space.scale import IntegerGrid, RealGrid
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.conditional import ConditionalFactor, ConditionalNumbers
 from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.main_effects import LengthscaleBlend
 from bostruct.kernels.space.matern import MaternFactor, shares_of
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.defaults import space_kernel
+from bostruct.surrogates.hyperparameters import Normal
 
 GRIDS = (RealGrid(0.0, 1.0, False), IntegerGrid(0, 2_000, False), IntegerGrid(1, 5_000, True))
 FACTOR = ConditionalNumbers(GRIDS)
@@ -148,16 +150,20 @@ def test_a_space_gets_one_factor_of_all_its_numbers_with_conditions():
     assert len(kernel.prepare(space.sample(6, np.random.default_rng(0))).parts) == 4
 
 
-@pytest.mark.parametrize("lengthscale", [0.0625, 0.25, 1.0])
-def test_an_absent_number_has_no_main_effect(lengthscale):
+BLEND = LengthscaleBlend(Normal(0.0, 1.0), Normal(0.0, 1.0), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("theta", [np.array([50.0, 0.0]), np.array([-50.0, 50.0]), np.full(2, -50.0), np.zeros(2)])
+def test_an_absent_number_has_no_main_effect(theta):
+    """With each lengthscale alone, and with all."""
     space = bo.Space({"a": bool, "u": bo.Real(0, 1, when={"a": True}), "v": bo.Real(0, 1, when={"a": True})})
-    effects, xs = main_effects(space, lengthscales=(lengthscale,)), space.sample(40, np.random.default_rng(1))
-    gram, has = effects.gram(np.zeros(0), effects.prepare(xs)), xs[:, 0] == 1
+    effects, xs = main_effects(space, blend=BLEND), space.sample(40, np.random.default_rng(1))
+    gram, has = effects.gram(theta, effects.prepare(xs)), xs[:, 0] == 1
     signs = np.where(has[:, None] == has, 1.0, -1.0)
     assert_allclose(gram[~has], signs[~has] / 3.0, atol=1e-15)
-    assert_allclose(effects.diag(np.zeros(0), xs), gram.diagonal(), atol=1e-14)
+    assert_allclose(effects.diag(theta, xs), gram.diagonal(), atol=1e-14)
     assert_allclose(gram.diagonal(), np.where(has, 1.0, 1.0 / 3.0), atol=1e-14)
-    varied = effects.input_vjp(np.zeros(0), xs, xs)
+    varied = effects.input_vjp(theta, xs, xs)
     shares = space.shares(xs)
     found, pullback = varied(shares)
     assert_allclose(found, gram, atol=1e-14)

@@ -8,12 +8,18 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.contracts import Parameter
+from bostruct.contracts.search import describe_part
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, weighted_graph
 from bostruct.domains.space.single_changes import Layout
-from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.effects import FactorEffect, GraphEffect
-from bostruct.kernels.space.main_effects import LARGEST_TABLE, MOST_COORDINATES, MOST_COORDINATES_OF_POINT, MainEffects
+from bostruct.kernels.space.main_effects import (
+    LARGEST_TABLE,
+    MOST_COORDINATES,
+    MOST_COORDINATES_OF_POINT,
+    LengthscaleBlend,
+    MainEffects,
+)
+from bostruct.kernels.space.matern import sum_effects
 from bostruct.kernels.space.registry import main_effects
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.gradient_laws import check_input_gradient
@@ -107,17 +113,33 @@ CONDITIONAL = {"choice": list("xyz"), "when": bo.Real(0.0, 1.0, when={"choice": 
 
 
 @pytest.mark.parametrize("others", [{}, OTHERS, CONDITIONAL])
-def test_blended_lengthscales_of_numbers_are_a_weighted_sum_of_kernels(others):
+def test_the_effects_of_numbers_blend_three_lengthscales(others):
     rng, prior = np.random.default_rng(0), Normal(0.0, 1.0)
     space = bo.Space({"x": bo.Real(0.0, 1.0), "y": bo.Real(0.001, 1.0, log=True), **others})
-    odds = tuple(Parameter(name, 1, prior, 0.5) for name in ("whole", "quarter"))
-    kernel = main_effects(space, lengthscales=(1.0, 0.25, 0.0625), odds=odds)
+    kernel, single = main_effects(space, blend=LengthscaleBlend(prior, prior, 0.5, -0.5)), main_effects(space)
     check_kernel(kernel, space, rng)
-    theta, xs, ys, cotangent = rng.normal(size=2), space.sample(9, rng), space.sample(7, rng), rng.normal(size=(9, 7))
+    theta, xs, ys = rng.normal(size=2), space.sample(9, rng), space.sample(7, rng)
     check_input_gradient(kernel, space, xs, ys, theta, rng)
-    whole, quarter, short = (main_effects(space, lengthscales=(one,)) for one in kernel.lengthscales)
-    nested = WeightedSum(whole, WeightedSum(quarter, short, prior), prior)
-    gram, pullback = kernel.gram_and_pullback(theta, kernel.prepare(xs, ys))
-    expected, expected_pullback = nested.gram_and_pullback(theta[::-1], nested.prepare(xs, ys))
-    assert_allclose(gram, expected, atol=1e-14)
-    assert_allclose(pullback(cotangent), expected_pullback(cotangent)[::-1], atol=1e-13)
+    whole, quarter = 1.0 / (1.0 + np.exp(-theta))
+    weights = {1.0: whole, 0.25: (1.0 - whole) * quarter - 1.0, 0.0625: (1.0 - whole) * (1.0 - quarter)}
+    expected = len(space.variables) * single.gram(NONE, single.prepare(xs, ys))
+    for i, effect in enumerate(kernel.effects):
+        if effect.grid is not None:
+            own = kernel.layout.columns(i)
+            for lengthscale, weight in weights.items():
+                expected += weight * sum_effects((effect.grid,), xs[:, own], ys[:, own], lengthscale)
+    assert_allclose(kernel.gram(theta, kernel.prepare(xs, ys)), expected / len(space.variables), atol=1e-14)
+
+
+def test_other_priors_of_lengthscales_are_other_settings():
+    space, prior = bo.Space({"x": bo.Real(0.0, 1.0)}), Normal(0.0, 1.0)
+    blends = [LengthscaleBlend(prior, prior, 0.0, 0.0), LengthscaleBlend(prior, Normal(1.0, 1.0), 0.0, 0.0), None]
+    described = [str(describe_part(main_effects(space, blend=one))) for one in blends]
+    assert len(set(described)) == 3
+    assert "blend" not in described[2]  # as before blends were added
+
+
+def test_no_points_have_no_rows():
+    space = bo.Space({"a": list("xyz"), "x": bo.Real(0.0, 1.0)})
+    kernel, xs = main_effects(space), space.sample(3, np.random.default_rng(0))
+    assert kernel.gram(NONE, kernel.prepare(xs[:0], xs)).shape == (0, 3)
