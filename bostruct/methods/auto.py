@@ -207,9 +207,7 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     domain: a domain of variables, such as a `Space`.
     log_smoothness: increase of the expected log lengthscales.
     """
-    effects = main_effects(domain)
-    if domain.n_continuous:
-        effects = main_effects(domain, blend=BLEND)
+    effects = main_effects(domain, blend=BLEND if domain.n_continuous else None)
     kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), *BLEND_ODDS)
     if has_lengths(domain):
         kernel = WeightedSum(kernel, main_effects(domain, by_length=True), *EXTENT_ODDS)

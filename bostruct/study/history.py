@@ -89,13 +89,15 @@ class Trial:
         kept : object
             The point in a smaller form.
         fields : object
-            The other fields; omitted fields keep their defaults, `values` too.
+            The other fields; empty fields keep their defaults.
         """
         trial, put = cls.__new__(cls), object.__setattr__
         put(trial, "_show", show)
         put(trial, "_kept", kept)
         for name, part in fields.items():  # one by one, these take the least memory
-            put(trial, name, part)
+            if part or part == 0:
+                put(trial, name, part)
+        trial.__post_init__()
         return trial
 
     def __getattr__(self, name: str) -> Presented:
@@ -127,7 +129,7 @@ class Trial:
         random point because the model had none), ``repeat`` (an observed point again): later points of the method.
         ``added``: added with its value. ``double``: the second outcome of trial ``info["double_of"]``.
         """
-        return DOUBLE if "double_of" in self.info else self.info.get("origin", "unknown")
+        return read_origin(self.info)
 
     @property
     def choice(self) -> str:
@@ -176,9 +178,14 @@ class Trial:
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
 
 
+def read_origin(info: Info) -> str:
+    """Return how the point of a trial was chosen, as in `Trial.origin`."""
+    return DOUBLE if "double_of" in info else info.get("origin", "unknown")
+
+
 def is_extra(info: Info) -> bool:
     """Return whether `n_trials` does not count a trial, because it was added or is a duplicate."""
-    return "double_of" in info or info.get("origin") in ("added", DOUBLE)
+    return read_origin(info) in ("added", DOUBLE)
 
 
 def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:

@@ -421,7 +421,6 @@ class DeferredTrial(NamedTuple):
     unread = None
 
     def create(self) -> Trial:
-        """Create the trial."""
         show, kept, number, info, started, finished, done = self
         if done is None or not done.values or done.sd is not None or done.constraints or done.repeats:
             parts = {"status": "running"} if done is None else _show_parts(done)

@@ -235,7 +235,7 @@ def migrate_trials(
     for one, description, kept in read:
         if known and str(one.number) in known:
             yield _read_unread(one, known[str(one.number)], description, where), None, one.point
-        elif own is None or follows is None or description == own or is_same_description(description, own):
+        elif own is None or follows is None or is_same_description(description, own):
             written = _read_names(description) if kept is None else ()  # of the space in which the point was asked
             trial = read_trial(one, form, written, where) if kept is None else show_trial(one, form, kept, where)
             yield trial, trial.kept, None if is_complete else one.point

@@ -26,7 +26,7 @@ SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as p
 SCREEN_ROUNDING = 1e-13
 SINGLE_BLOCK = 2**18  # covariances at a time in single precision
 MOST_COMPARED = 50  # number of training points whose variables are changed one at a time
-WHITENER_ROWS = 128  # at a time
+WHITENER_ROWS = 128  # at a time: they stay in cache for two products
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 

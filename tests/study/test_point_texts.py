@@ -88,8 +88,7 @@ def test_a_point_that_is_made_later_is_like_any_other() -> None:
         made.append(kept)
         return info["given"]
 
-    parts = {"number": 3, "status": "completed", "value": 2.0, "values": (2.0,), "info": {"given": {"a": 1}}}
-    trial = bo.Trial.shown_later(show, "kept", **parts)
+    trial = bo.Trial.shown_later(show, "kept", number=3, status="completed", value=2.0, info={"given": {"a": 1}})
     assert (trial.number, trial.values, made) == (3, (2.0,), [])
     copied = pickle.loads(pickle.dumps(trial))
     assert copied == trial == bo.Trial(3, {"a": 1}, "completed", 2.0, info={"given": {"a": 1}})

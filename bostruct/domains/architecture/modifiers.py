@@ -147,8 +147,7 @@ def skip(x: Architecture, rng: Rng) -> Architecture:
     v = _draw_site([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
     n_pools = (x.halvings[x.parents[v][0]] or 0) - (x.halvings[u] or 0)  # None if the family has no images
     chain = [u, *range(len(x), len(x) + n_pools), v]
-    edges = [*x.edges, *pairwise(chain)]
-    return rewire(x, [*x.layers, *[Layer("avg-pool")] * n_pools], edges)
+    return rewire(x, [*x.layers, *[Layer("avg-pool")] * n_pools], [*x.edges, *pairwise(chain)])
 
 
 MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequency

@@ -155,7 +155,7 @@ class MainEffects(Kernel):
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
             found = [(at, weight / d, *vary(shares[:, at])) for at, weight, vary in smooth]
-            gram = sum((share * own for _, share, own, _ in found), start=fixed)
+            gram = sum((share * part for _, share, part, _ in found), start=fixed)
 
             def pullback(cotangent: Array) -> Array:
                 gradient = np.zeros(shares.shape)
@@ -168,16 +168,16 @@ class MainEffects(Kernel):
         return at_shares
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> EffectSums:
-        """Return the sums at single changes: those of the base, with one effect changed in each row."""
+        """Return the sums at single changes: the base's sums, with one effect changed in each row."""
         before, after = changes.before, changes.values
         steps, base = self._step[changes.which], self._bases(changes.base, ys)
         number = self._effect_ids[changes.which]
         numeric, own = np.flatnonzero(number == NUMERIC), self._numbers
-        change = np.zeros((len(changes), len(ys)))
         if (steps < 0.0).all():
             moved = VariableChanges(self.layout.starts[changes.which], before, after)
             change = disagreement_change(moved, ys) * steps[:, None]
         else:
+            change = np.zeros((len(changes), len(ys)))
             for k in np.unique(number[number != NUMERIC]).tolist():
                 rows = slice(None) if (number == k).all() else np.flatnonzero(number == k)
                 change[rows] = self._change_effect(changes.which[rows], before[rows], after[rows], ys)

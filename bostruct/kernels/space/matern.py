@@ -194,8 +194,7 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray, lengths
     xs, ys: positions of n and m points (n, c), (m, c).
     lengthscale: lengthscale as a share of the ranges.
     """
-    shares = shares_of(grids, np.where(xs != INACTIVE, xs, 0))
-    return vary_effects(grids, xs, ys, lengthscale)(shares.T)[0]
+    return vary_effects(grids, xs, ys, lengthscale)(_effect_shares(grids, xs, 0.0).T)[0]
 
 
 def vary_effects(
