@@ -13,7 +13,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, IntArray, Json
-from bostruct.surrogates.map_gp import MAPGP, Mode, NoiseSelection
+from bostruct.surrogates.map_gp import CLOSE, MAPGP, Mode, NoiseSelection
 
 SPACE = bo.Space({f"b{i}": bool for i in range(10)} | {f"o{i}": bo.Ordinal(range(5)) for i in range(3)})
 
@@ -36,6 +36,11 @@ def smooth_selection() -> NoiseSelection:
     return cast(Any, methods.auto(BITS).surrogate).surrogate
 
 
+def chosen(models: NoiseSelection, noise: float) -> NoiseSelection:
+    """The same models, but the one that fits the noise is always much more probable."""
+    return replace(models, log_odds=20.0 if noise else -20.0)
+
+
 def test_only_choices_without_order_have_a_smooth_model() -> None:
     assert smooth_selection().smooth is not None
     assert selection().smooth is None
@@ -47,7 +52,7 @@ def test_the_data_choose_and_what_is_chosen_is_left_as_it_is(noise: float, part:
     rng = np.random.default_rng(1)
     for seed in range(3):
         xs, values = make_data(noise, seed)
-        posterior, _, info = selection().condition(xs, values, None, rng)
+        posterior, _, info = chosen(selection(), noise).condition(xs, values, None, rng)
         expected, _, alone = getattr(selection(), part).condition(xs, values, None, rng)
         assert info["noise"] == alone["noise"]
         assert info["likelihoods"] > alone["likelihoods"]  # both were fitted
@@ -94,20 +99,70 @@ def test_each_model_goes_on_from_its_own_mode_through_json() -> None:
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_a_fit_serves_until_the_data_have_grown(noise: float) -> None:
-    models, rng = replace(selection(), growth=0.1), np.random.default_rng(1)
+    models, rng = chosen(replace(selection(), growth=0.1), noise), np.random.default_rng(1)
     xs, values = make_data(noise)
     _, state, info = models.condition(xs[:40], values[:40], None, rng)
     state = json.loads(json.dumps(state))
     posterior, same, kept = models.condition(xs[:43], values[:43], state, rng)
     assert (same, kept["fit"], kept["likelihoods"], kept["noise"]) == (state, "kept", 0, info["noise"])
-    model = models.noisy if state["is_noisy"] else models.quiet
-    mode = Mode(np.array(state["modes"][int(state["is_noisy"])]), {})
+    model = models.noisy if noise else models.quiet
+    mode = Mode(np.array(state["modes"][int(noise)]), {})
     expected, _ = model.posterior_at(model.prepare(xs[:43], values[:43]), mode)
     np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
     _, after, again = models.condition(xs[:44], values[:44], state, rng)
     assert again["fit"] == "mode"
     assert after["n"] == 44
     assert models.condition(xs[:39], values[:39], state, rng)[2]["fit"] == "mode"  # of fewer data: not those it had
+
+
+@pytest.mark.parametrize("models", [selection(), smooth_selection()], ids=["two models", "three models"])
+def test_a_quiet_model_that_is_hardly_more_probable_is_averaged_with_the_noisy_one(models: NoiseSelection) -> None:
+    rng, space = np.random.default_rng(1), BITS if models.smooth else SPACE
+    xs, values = make_data(0.5, space=space)
+    gain = models.noisy.condition(xs, values, None, rng)[2]["log_posterior"] + models.log_odds
+    gain -= models.quiet.condition(xs, values, None, rng)[2]["log_posterior"]
+    quiet, noisy = (
+        one.condition(xs, values, None, rng)[0].predict(xs) for one in (models.quiet, models.smooth or models.noisy)
+    )
+    for own, expected in ((-CLOSE - 0.1, [quiet]), (0.1 - CLOSE, [quiet, noisy]), (0.1, [noisy])):
+        shifted = replace(models, log_odds=models.log_odds + own - gain)
+        posterior, state, info = shifted.condition(xs, values, None, rng)
+        found = posterior.predict(xs)
+        np.testing.assert_array_equal(found.mean, np.vstack([one.mean for one in expected]))
+        np.testing.assert_array_equal(found.variance, np.vstack([one.variance for one in expected]))
+        np.testing.assert_allclose(posterior.find_training_means(xs), found.mean, rtol=1e-5, atol=1e-5)
+        kept, same, again = shifted.condition(xs, values, json.loads(json.dumps(state)), rng)
+        assert (same, again["fit"], again["noise"]) == (state, "kept", info["noise"])
+        np.testing.assert_array_equal(kept.predict(xs).mean, found.mean)
+
+
+def test_intervals_allow_for_noise_that_may_be_a_rough_function() -> None:
+    """Those of the quiet model alone, which is the more probable one, hold a third of the true values."""
+    held: dict[float, list[Array]] = {-20.0: [], 0.0: []}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        xs = BITS.sample(40, rng)
+        truth = (2.0 * xs - 1.0) @ rng.normal(size=13)
+        values = truth + 0.4 * truth.std() * rng.normal(size=40)
+        for shift, found in held.items():
+            model = replace(smooth_selection(), log_odds=smooth_selection().log_odds + shift)
+            mean, variance = model.condition(xs, values, None, rng)[0].predict(xs)
+            sd = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
+            found.append(np.abs(truth - mean.mean(axis=0)) < 1.96 * sd)
+    assert np.mean(held[-20.0]) < 0.45
+    assert np.mean(held[0.0]) > 0.7
+
+
+def test_a_state_that_named_one_model_goes_on() -> None:
+    models, rng = selection(), np.random.default_rng(1)
+    xs, values = make_data(1.0)
+    _, state, _ = models.condition(xs, values, None, rng)
+    for is_noisy, model in ((False, models.quiet), (True, models.noisy)):
+        old = {"modes": cast(Any, state)["modes"], "n": 50, "is_noisy": is_noisy}
+        posterior, same, info = models.condition(xs, values, old, rng)
+        expected = model.posterior_at(model.prepare(xs, values), Mode(np.array(old["modes"][int(is_noisy)]), {}))[0]
+        assert (same, info["fit"]) == (old, "kept")
+        np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
 
 
 def test_a_state_of_an_earlier_version_is_fitted_from() -> None:
@@ -133,8 +188,8 @@ class Fitted:
     def find_mode(self, *_: Any) -> Mode:
         return Mode(np.array([float(len(self.name)), float(self.name == "quiet")]), {"likelihoods": 2} | self.info)
 
-    def posterior_at(self, _: Any, mode: Mode) -> tuple[str, dict[str, Json]]:
-        return self.name, mode.info
+    def posterior_at(self, _: Any, *modes: Mode) -> tuple[str, dict[str, Json]]:
+        return " and ".join("quiet" if mode.packed[1] else "noisy" for mode in modes), {**modes[0].info}
 
 
 @pytest.mark.parametrize(("fits", "expected"), [(["quiet"], "quiet"), (["noisy"], "noisy"), ([], "quiet")])
@@ -147,7 +202,7 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
 
 @pytest.mark.parametrize(("noise", "part"), [(0.0, "quiet"), (1.0, "smooth")])
 def test_a_smooth_model_serves_if_the_noisy_one_is_chosen(noise: float, part: str) -> None:
-    models, rng = smooth_selection(), np.random.default_rng(1)
+    models, rng = chosen(smooth_selection(), noise), np.random.default_rng(1)
     xs, values = make_data(noise, space=BITS)
     posterior, state, info = models.condition(xs, values, None, rng)
     expected, mode, alone = getattr(models, part).condition(xs, values, None, rng)
