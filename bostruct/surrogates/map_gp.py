@@ -319,7 +319,7 @@ class NoiseSelection(Surrogate):
     """A choice between two models, each fitted at its mode: the model with the higher posterior density.
 
     This is the mode under a mixture of their priors. If the quiet model is more probable by at most 4 nats, the
-    posteriors of both are averaged: a few noisy values look like a rough function, which makes the quiet model too sure.
+    posteriors of both are averaged: a few noisy values look like a rough function, and the quiet model is too sure.
 
     The mode of many lengthscales also explains noise by roughness. So a third model, which expects a smoother function,
     replaces the noisy model once it is used.
