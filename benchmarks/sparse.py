@@ -224,6 +224,7 @@ PEERS: dict[str, Search] = {
     "CatCMA": catcma,
 }
 PACKAGES = {"Optuna TPE": "optuna", "HEBO": "hebo", "BoTorch": "botorch", "CatCMA": "cmaes"}
+WIDTH = 1.96  # standard deviations of a 95% interval
 BEFORE = "before"  # a further search: all variables, and no smooth model of noisy values
 
 
@@ -243,12 +244,14 @@ class Found(NamedTuple):
     recommended: the value of the recommended point, without noise; None where there is no model.
     selected: share of the model's suggestions for which a part of the variables served.
     seconds: of CPU for a suggestion.
+    held: share of the trials whose 95% interval holds the value without noise; None if unknown.
     """
 
     best: list[float]
     recommended: float | None
     selected: float
     seconds: float
+    held: float | None = None
 
 
 def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
@@ -275,8 +278,10 @@ def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
         result = study.result
         told = [trial.info for trial in result.trials if trial.origin == "model"]
         selected = sum("variables" in one for one in told) / max(1, len(told))
-        best = np.minimum.accumulate(values).tolist()
-        return Found(best, task.truth(result.recommended.trial.point), selected, seconds / max(1, trials - N_INITIAL))
+        best, recommended = np.minimum.accumulate(values).tolist(), task.truth(result.recommended.trial.point)
+        found = result.predict([trial.point for trial in result.trials])
+        held = float(np.mean(np.abs(found.mean - values) <= WIDTH * found.sd))
+        return Found(best, recommended, selected, seconds / max(1, trials - N_INITIAL), held)
 
 
 def _run_peer(search: Search, task: Task, initial: list[Any], noises: Array, seed: int) -> Found:
@@ -301,7 +306,13 @@ def format_header(searches: Sequence[str]) -> str:
     columns = ["problem", "auto"]
     for search in searches[1:]:
         columns += [f"{search} minus auto"] + [f"{search} minus auto, recommended"] * (search not in PEERS)
-    columns += ["auto, recommended", "balanced design", "subset used", f"CPU s of {', '.join(searches)}"]
+    columns += [
+        "auto, recommended",
+        "balanced design",
+        "intervals hold",
+        "subset used",
+        f"CPU s of {', '.join(searches)}",
+    ]
     return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
 
 
@@ -319,7 +330,8 @@ def tabulate(runs: Mapping[Key, Found], problem: str, searches: Sequence[str], s
     recommended, tasks = [one.recommended for one in own], [PROBLEMS[problem](seed) for seed in seeds]
     balanced = [one.balanced(trials) for one in tasks if one.balanced is not None]
     cells += ["" if not one else f"{np.mean(one):.4g}" for one in (recommended, balanced)]  # type: ignore[arg-type]
-    cells.append(f"{np.mean([one.selected for one in own]):.0%}")
+    shares = [one.held for one in own if one.held is not None]
+    cells += [f"{np.mean(shares):.0%}" if shares else "", f"{np.mean([one.selected for one in own]):.0%}"]
     cells.append(", ".join(f"{np.mean([one.seconds for one in found[search]]):.2g}" for search in searches))
     return f"| {' | '.join(cells)} |"
 

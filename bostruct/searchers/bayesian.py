@@ -225,7 +225,7 @@ class BayesianSearch(Searcher):
         if kept.any():
             violations = posterior.outputs[history.objectives.shape[1] :]
             eligible = np.isin(np.arange(len(kept)), find_kept(violations, history, self.domain.take))
-        return TrainingPrediction(eligible, posterior.predict(history.completed))
+        return TrainingPrediction(eligible, posterior.outputs[0].average_models().predict(history.completed))
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
@@ -252,7 +252,7 @@ class BayesianSearch(Searcher):
         posterior = self._learn(history, state, rng)
         values = history.values[None] if self.surrogate.n_outputs is None else history.objectives.T
         objectives = zip(posterior.outputs[: len(values)], values, strict=True)
-        found = [self.surrogate.restore_units(one.predict(xs), own) for one, own in objectives]
+        found = [self.surrogate.restore_units(one.average_models().predict(xs), own) for one, own in objectives]
         feasibility = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
         log_probability = np.zeros(len(xs)) if feasibility is None else feasibility.log_probability(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
@@ -271,7 +271,7 @@ class BayesianSearch(Searcher):
         Repeated points are omitted if the model keeps only some of them. Raises BostructError if the model is not a
         Gaussian process, also learns from other studies, or does not model the constraints; NumericalError.
         """
-        held_out = self._learn(history, state, rng).outputs[objective].leave_one_out()
+        held_out = self._learn(history, state, rng).outputs[objective].average_models().leave_one_out()
         if held_out is None:
             raise BostructError(
                 "cross_validate: expected a method with a Gaussian process, such as auto: it predicts each observed "

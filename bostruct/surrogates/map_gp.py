@@ -1,13 +1,15 @@
 """Gaussian processes at the mode of their hyperparameters (maximum a posteriori), found with closed-form gradients.
 
-`NoiseSelection` selects one of two models, or averages them: one expects noise, the other almost none.
+`NoiseSelection` selects one of two models: one expects noise, the other expects almost no noise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ from bostruct.contracts import ADDED_LATER, Array, IntArray, Kernel, NumericalEr
 from bostruct.contracts.types import Batch, Info, Prepared, State
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
-from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans, posterior_sample_from_gram
+from bostruct.surrogates.posterior import GaussianPosterior, PosteriorSample, TrainingMeans, posterior_sample_from_gram
 from bostruct.surrogates.standardization import (
     check_variances,
     find_known_variances,
@@ -30,7 +32,7 @@ LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # maximum distance of a kernel parameter from its initial value
 LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # the default of L-BFGS-B, for moderate accuracy
 BLOCK_NUMBERS = 2**17  # numbers in points compared at a time: they fit into the cache of a processor
-CLOSE = 4.0  # nats by which the quiet model has to be more probable to be used alone
+CLOSE = 4.0  # nats by which the quiet model has to be more probable to be read alone
 CENTERS = 5  # number of best points with neighbors: as many as an acquisition search starts from
 
 
@@ -213,8 +215,8 @@ class MAPGP(Surrogate):
                 start[0] = fixed
         return Mode(*self._maximize(fit, starts, log_noises))
 
-    def posterior_at(self, fit: TrainingData, *modes: Mode) -> tuple[GaussianPosterior, Info]:
-        """Return the average of the posteriors at some modes, and the info of the first mode to record.
+    def posterior_at(self, fit: TrainingData, mode: Mode) -> tuple[GaussianPosterior, Info]:
+        """Return the posterior at a mode, and the info to record.
 
         If it uses only some of the observations, ``info["learned_from"]`` is their number.
 
@@ -222,29 +224,27 @@ class MAPGP(Surrogate):
         ----------
         fit : TrainingData
             The training data.
-        *modes : Mode
-            Modes of the hyperparameters.
+        mode : Mode
+            Mode of the hyperparameters.
 
         Raises
         ------
         NumericalError
             If the Gram matrix is not positive definite.
         """
-        samples, means = [], []
-        for mode in modes:
-            hyper = Hyperparameters(0.0, 0.0, float(mode.packed[0]), mode.packed[1:])
-            gram = self.kernel.gram(hyper.theta, fit.prepared)
-            one = posterior_sample_from_gram(gram, fit.values, hyper, 0.0, fit.noise)
-            ones = one.whitener.T @ one.whitener.sum(axis=1)  # (K + noise I)^-1 1
-            mean = float(ones @ fit.values) / float(ones.sum())  # of the largest evidence
-            one = one._replace(hyper=hyper._replace(mean=mean), weights=one.weights - mean * ones)
-            ratio = hyper.ratio(0.0, fit.noise) + one.jitter
-            means.append(fit.values - ratio * one.weights)  # because (K + ratio I) weights = values - mean
-            samples.append(one)
-        info = modes[0].info | {"largest_jitter": samples[0].jitter, "noise": math.exp(float(modes[0].packed[0]))}
+        log_noise, theta = float(mode.packed[0]), mode.packed[1:]
+        gram = self.kernel.gram(theta, fit.prepared)
+        hyper = Hyperparameters(0.0, 0.0, log_noise, theta)
+        one = posterior_sample_from_gram(gram, fit.values, hyper, 0.0, fit.noise)
+        ones = one.whitener.T @ one.whitener.sum(axis=1)  # (K + noise I)^-1 1
+        mean = float(ones @ fit.values) / float(ones.sum())  # of the largest evidence
+        one = one._replace(hyper=hyper._replace(mean=mean), weights=one.weights - mean * ones)
+        ratio = hyper.ratio(0.0, fit.noise) + one.jitter
+        means = fit.values - ratio * one.weights  # because (K + ratio I) weights = values - mean
+        info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
         info |= {"learned_from": len(fit.values)} if len(fit.xs) < len(fit.all_points) else {}
-        known = TrainingMeans(fit.all_points, np.stack(means))
-        found = GaussianPosterior(self.kernel, fit.xs, self.join, samples, 0.0, fit.shift, fit.scale, fit.noise, known)
+        known = TrainingMeans(fit.all_points, means[None])
+        found = GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale, fit.noise, known)
         return found, info
 
     def log_posterior(self, fit: TrainingData, packed: Array) -> tuple[float, Array]:
@@ -318,13 +318,13 @@ class MAPGP(Surrogate):
 class NoiseSelection(Surrogate):
     """A choice between two models, each fitted at its mode: the model with the higher posterior density.
 
-    This is the mode under a mixture of their priors. If the quiet model is more probable by at most 4 nats, the
-    posteriors of both are averaged: a few noisy values look like a rough function, and the quiet model is too sure.
+    This is the mode under a mixture of their priors; one climb starts in each component, so that neither is missed.
 
-    The mode of many lengthscales also explains noise by roughness. So a third model, which expects a smoother function,
-    replaces the noisy model once it is used.
+    A few noisy values cannot distinguish noise from a rough function, and the mode of many lengthscales explains noise
+    by roughness. So a third model, which expects a smoother function, replaces the noisy model once it is chosen.
 
-    smooth: the third model, with another prior of the parameters of the same kernel; None for the noisy model itself.
+    smooth: model that learns the values if the noisy model is more probable, with another prior of the parameters of
+        the same kernel; None for the noisy model itself.
     growth: relative growth of the data until which the last model and mode are used without a fit, at least 0; if 0,
         each call fits both models.
 
@@ -371,36 +371,57 @@ class NoiseSelection(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Fit both models, each from its own last mode, and use the more probable one, or the average of both.
+        """Fit both models, each from its own last mode, and keep the more probable model.
 
         A failed fit counts as improbable. If the data have barely grown since the last fit, nothing is fitted.
 
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         del rng  # the climbs are deterministic
-        fit = self.quiet.prepare(xs, values)  # for all models: they differ only in priors
-        last, n = self._last_modes(state), len(values)
-        if isinstance(state, dict) and has_hardly_grown([n], [state["n"]], self.growth):
-            used = state.get("used", [-1 if state.get("is_noisy") else 0])
-            if all(self.quiet.accepts(last[i]) for i in used):
-                kept = (Mode(np.array(last[i]), {"fit": "kept", "likelihoods": 0}) for i in used)
-                posterior, info = self.quiet.posterior_at(fit, *kept)  # needs no priors
+        fit = self.quiet.prepare(xs, values)  # for all models: their kernels differ only in priors
+        final_noisy = self.noisy if self.smooth is None else self.smooth
+        last = self._last_modes(state)
+        if isinstance(state, dict) and has_hardly_grown([len(values)], [state["n"]], self.growth):
+            model, own = (final_noisy, last[-1]) if state["is_noisy"] else (self.quiet, last[0])
+            if model.accepts(own):
+                posterior, info = model.posterior_at(fit, Mode(np.array(own), {"fit": "kept", "likelihoods": 0}))
+                if model is self.quiet and self.noisy.accepts(last[1]) and fit.usual_noise is None:
+                    posterior = replace(posterior, find_others=partial(self._find_others, fit, last))
                 return posterior, state, info
-        modes, used = [self.quiet.find_mode(fit, last[0])], [0]
-        if fit.usual_noise is None:
-            modes.append(self.noisy.find_mode(fit, last[1]))
-            densities = [mode.info.get("log_posterior", -math.inf) for mode in modes]
-            gain = densities[1] + self.log_odds - densities[0]
-            used = [-1] if gain > 0.0 else [0, -1] if gain >= -CLOSE else [0]
-            if self.smooth is not None and -1 in used:
-                modes.append(self.smooth.find_mode(fit, last[2]))
-        posterior, info = self.quiet.posterior_at(fit, *(modes[i] for i in used))
-        info["likelihoods"] = sum(mode.info["likelihoods"] for mode in modes)
-        last = [*(mode.packed.tolist() for mode in modes), *last[len(modes) :]]
-        return posterior, self._learned(last, n, used), info
+        if fit.usual_noise is not None:
+            mode = self.quiet.find_mode(fit, last[0])
+            posterior, info = self.quiet.posterior_at(fit, mode)
+            return posterior, self._learned([mode.packed.tolist(), *last[1:]], len(values), False), info
+        quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
+        gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
+        is_noisy = gain > 0.0
+        likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
+        modes = [quiet.packed.tolist(), noisy.packed.tolist(), *last[2:]]
+        model, mode = (self.noisy, noisy) if is_noisy else (self.quiet, quiet)
+        if is_noisy and final_noisy is not self.noisy:
+            model, mode = final_noisy, final_noisy.find_mode(fit, last[2])
+            likelihoods += mode.info["likelihoods"]
+            modes[2] = mode.packed.tolist()
+        posterior, info = model.posterior_at(fit, mode)
+        if not is_noisy:
+            posterior = replace(posterior, find_others=partial(self._find_others, fit, modes))
+        return posterior, self._learned(modes, len(values), is_noisy), info | {"likelihoods": likelihoods}
 
-    def _learned(self, modes: State, n: int, used: list[int]) -> State:
-        return {"modes": modes, "n": n, "used": used} if self.growth else modes
+    def _find_others(self, fit: TrainingData, modes: list[State]) -> Sequence[PosteriorSample]:
+        """Return the noisy model's sample if the quiet model, which was chosen, is hardly more probable.
+
+        A few noisy values also look like a rough function, and the quiet model alone is then too certain.
+        """
+        with suppress(NumericalError):  # a failed fit counts as improbable
+            quiet, noisy = (np.array(mode) for mode in modes[:2])
+            gain = self.noisy.log_posterior(fit, noisy)[0] + self.log_odds - self.quiet.log_posterior(fit, quiet)[0]
+            if gain >= -CLOSE:
+                mode = Mode(noisy, {}) if self.smooth is None else self.smooth.find_mode(fit, modes[2])
+                return self.quiet.posterior_at(fit, mode)[0].samples  # the models differ only in priors
+        return []
+
+    def _learned(self, modes: State, n: int, is_noisy: bool) -> State:
+        return {"modes": modes, "n": n, "is_noisy": is_noisy} if self.growth else modes
 
     def _last_modes(self, state: State) -> list[State]:
         """Return the last mode of each model; the single mode of a study of version 0.1.0 is used for all models."""

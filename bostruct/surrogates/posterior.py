@@ -35,6 +35,7 @@ class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
     known: noise variance of each training value (n,) on the model's scale; NaN, or None for all, to use the sample's.
+    find_others: finds the samples of other models for `average_models`; None if there are none.
     """
 
     kernel: Kernel
@@ -47,6 +48,7 @@ class GaussianPosterior(Posterior):
     known: Array | None = None
     training_means: TrainingMeans | None = None
     unused: tuple[str, ...] = ()
+    find_others: Callable[[], Sequence[PosteriorSample]] | None = None
 
     @property
     def noise(self) -> Array:
@@ -248,7 +250,11 @@ class GaussianPosterior(Posterior):
             )
             for one in self.samples
         ]
-        return replace(self, xs=augmented, samples=samples, known=known)
+        return replace(self, xs=augmented, samples=samples, known=known, find_others=None)
+
+    def average_models(self) -> GaussianPosterior:
+        others = self.find_others() if self.find_others else ()
+        return replace(self, samples=[*self.samples, *others], training_means=None, find_others=None)
 
     def find_training_means(self, xs: Batch) -> Array:
         known = self.training_means

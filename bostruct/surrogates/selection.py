@@ -359,5 +359,4 @@ def compute_held_out_density(posterior: Posterior, margin: float = 0.0) -> float
         raise TypeError("posterior: expected a Gaussian process, which predicts values that are left out")
     mean, variance = held_out.prediction
     densities = log_density((held_out.values - mean) / np.sqrt(variance)) - 0.5 * np.log(variance)
-    averages = np.logaddexp.reduce(densities, axis=0) - math.log(len(densities))  # of the samples
-    return float(np.mean(averages)) - margin / len(held_out.values)
+    return float(np.mean(densities)) - margin / len(held_out.values)

@@ -69,6 +69,9 @@ class TargetFidelityPosterior(Posterior):
         """Predict each value at its own fidelity, given all others."""
         return self.posterior.leave_one_out()
 
+    def average_models(self) -> TargetFidelityPosterior:
+        return TargetFidelityPosterior(self.posterior.average_models(), self.to_target)
+
     def input_vjp(self, xs: Batch) -> VariedPrediction | None:
         return self.posterior.input_vjp(self.to_target(xs))
 

@@ -291,7 +291,7 @@ def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.rando
 
 
 def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check the form of noise, outputs, leave-one-out results, and means at unobserved points."""
+    """Check the form of noise, outputs, averages, leave-one-out results, and means at unobserved points."""
     del domain, rng
     found = posterior.predict(xs)
     s, largest = len(found.mean), float(np.sqrt(found.variance.max()))
@@ -301,6 +301,8 @@ def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: 
         assert np.all(is_sound), "noise is finite and at least 0"
     assert len(posterior.outputs), "a posterior has one output or more"
     assert_same_prediction(posterior.outputs[0].predict(xs), found, "predict is the prediction of the first output")
+    first = Prediction(*(array[:s] for array in posterior.average_models().predict(xs)))
+    assert_same_prediction(first, found, "average_models adds samples to those of predict")
     if (held_out := posterior.leave_one_out()) is not None:
         shape = s, len(held_out.xs)
         assert np.shape(held_out.values) == shape[1:], "leave_one_out returns a value for each training point"
@@ -453,6 +455,7 @@ POSTERIOR_LAWS: dict[str, Law] = {  # for each member of the base class
     "gaussian": _check_posterior_form,
     "noise": _check_posterior_form,
     "outputs": _check_posterior_form,
+    "average_models": _check_posterior_form,
     "leave_one_out": _check_posterior_form,
     "find_training_means": _check_posterior_form,
     "list_hyperparameters": _check_hyperparameters,

@@ -75,7 +75,7 @@ def asked(monkeypatch):
     def run(*key):
         asked.append(key)
         is_peer = key[1] == "Optuna TPE"
-        return sparse.Found([float(key[3] + is_peer)] * key[3], None if is_peer else 0.0, 0.5, 0.25)
+        return sparse.Found([float(key[3] + is_peer)] * key[3], None if is_peer else 0.0, 0.5, 0.25, None if is_peer else 0.75)
 
     monkeypatch.setattr(sparse, "run_once", run)
     monkeypatch.setattr(sparse, "PACKAGES", {"Optuna TPE": "numpy", "HEBO": "hebo"})
@@ -98,10 +98,10 @@ def test_differences_are_to_auto(asked, capsys, searches):
     del asked
     main(["--problems", "16 noisy bits; max-cut 28", "--searches", searches, "--seeds", "2", "--trials", "30"])
     header, line, *rows = capsys.readouterr().out.splitlines()
-    assert header.startswith("| problem | auto | Optuna TPE minus auto | auto, recommended | balanced design | subset ")
+    assert header.startswith("| problem | auto | Optuna TPE minus auto | auto, recommended | balanced design | ")
     assert [row.count("|") for row in (line, *rows)] == [header.count("|")] * 3
     assert rows[0].startswith("| 16 noisy bits | 30 | +1 ± 0 | 0 | ")
-    assert rows[1] == "| max-cut 28 | 30 | +1 ± 0 | 0 |  | 50% | 0.25, 0.25 |"
+    assert rows[1] == "| max-cut 28 | 30 | +1 ± 0 | 0 |  | 75% | 50% | 0.25, 0.25 |"
 
 
 def test_one_seed_has_no_standard_error():

@@ -36,11 +36,6 @@ def smooth_selection() -> NoiseSelection:
     return cast(Any, methods.auto(BITS).surrogate).surrogate
 
 
-def chosen(models: NoiseSelection, noise: float) -> NoiseSelection:
-    """The same models, but the one that fits the noise is always much more probable."""
-    return replace(models, log_odds=20.0 if noise else -20.0)
-
-
 def test_only_choices_without_order_have_a_smooth_model() -> None:
     assert smooth_selection().smooth is not None
     assert selection().smooth is None
@@ -52,7 +47,7 @@ def test_the_data_choose_and_what_is_chosen_is_left_as_it_is(noise: float, part:
     rng = np.random.default_rng(1)
     for seed in range(3):
         xs, values = make_data(noise, seed)
-        posterior, _, info = chosen(selection(), noise).condition(xs, values, None, rng)
+        posterior, _, info = selection().condition(xs, values, None, rng)
         expected, _, alone = getattr(selection(), part).condition(xs, values, None, rng)
         assert info["noise"] == alone["noise"]
         assert info["likelihoods"] > alone["likelihoods"]  # both were fitted
@@ -99,14 +94,14 @@ def test_each_model_goes_on_from_its_own_mode_through_json() -> None:
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_a_fit_serves_until_the_data_have_grown(noise: float) -> None:
-    models, rng = chosen(replace(selection(), growth=0.1), noise), np.random.default_rng(1)
+    models, rng = replace(selection(), growth=0.1), np.random.default_rng(1)
     xs, values = make_data(noise)
     _, state, info = models.condition(xs[:40], values[:40], None, rng)
     state = json.loads(json.dumps(state))
     posterior, same, kept = models.condition(xs[:43], values[:43], state, rng)
     assert (same, kept["fit"], kept["likelihoods"], kept["noise"]) == (state, "kept", 0, info["noise"])
-    model = models.noisy if noise else models.quiet
-    mode = Mode(np.array(state["modes"][int(noise)]), {})
+    model = models.noisy if state["is_noisy"] else models.quiet
+    mode = Mode(np.array(state["modes"][int(state["is_noisy"])]), {})
     expected, _ = model.posterior_at(model.prepare(xs[:43], values[:43]), mode)
     np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
     _, after, again = models.condition(xs[:44], values[:44], state, rng)
@@ -116,53 +111,56 @@ def test_a_fit_serves_until_the_data_have_grown(noise: float) -> None:
 
 
 @pytest.mark.parametrize("models", [selection(), smooth_selection()], ids=["two models", "three models"])
-def test_a_quiet_model_that_is_hardly_more_probable_is_averaged_with_the_noisy_one(models: NoiseSelection) -> None:
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_quiet_model_that_is_hardly_more_probable_is_read_with_the_noisy_one(
+    models: NoiseSelection, is_kept: bool
+) -> None:
     rng, space = np.random.default_rng(1), BITS if models.smooth else SPACE
     xs, values = make_data(0.5, space=space)
     gain = models.noisy.condition(xs, values, None, rng)[2]["log_posterior"] + models.log_odds
     gain -= models.quiet.condition(xs, values, None, rng)[2]["log_posterior"]
-    quiet, noisy = (
-        one.condition(xs, values, None, rng)[0].predict(xs) for one in (models.quiet, models.smooth or models.noisy)
-    )
-    for own, expected in ((-CLOSE - 0.1, [quiet]), (0.1 - CLOSE, [quiet, noisy]), (0.1, [noisy])):
+    fitted = (models.quiet, models.smooth or models.noisy)
+    quiet, noisy = (one.condition(xs, values, None, rng)[0].predict(xs) for one in fitted)
+    for own, searched, read in (
+        (-CLOSE - 0.1, quiet, [quiet]),
+        (0.1 - CLOSE, quiet, [quiet, noisy]),
+        (0.1, noisy, [noisy]),
+    ):
         shifted = replace(models, log_odds=models.log_odds + own - gain)
         posterior, state, info = shifted.condition(xs, values, None, rng)
-        found = posterior.predict(xs)
-        np.testing.assert_array_equal(found.mean, np.vstack([one.mean for one in expected]))
-        np.testing.assert_array_equal(found.variance, np.vstack([one.variance for one in expected]))
-        np.testing.assert_allclose(posterior.find_training_means(xs), found.mean, rtol=1e-5, atol=1e-5)
-        kept, same, again = shifted.condition(xs, values, json.loads(json.dumps(state)), rng)
-        assert (same, again["fit"], again["noise"]) == (state, "kept", info["noise"])
-        np.testing.assert_array_equal(kept.predict(xs).mean, found.mean)
+        if is_kept:
+            posterior, _, info = shifted.condition(xs, values, json.loads(json.dumps(state)), rng)
+        assert info["fit"] == ("kept" if is_kept else "mode")
+        np.testing.assert_array_equal(posterior.predict(xs).mean, searched.mean)
+        found = posterior.average_models().predict(xs)
+        np.testing.assert_array_equal(found.mean, np.vstack([one.mean for one in read]))
+        np.testing.assert_array_equal(found.variance, np.vstack([one.variance for one in read]))
 
 
 def test_intervals_allow_for_noise_that_may_be_a_rough_function() -> None:
     """Those of the quiet model alone, which is the more probable one, hold a third of the true values."""
-    held: dict[float, list[Array]] = {-20.0: [], 0.0: []}
+    held: dict[str, list[Array]] = {"search": [], "read": []}
     for seed in range(6):
         rng = np.random.default_rng(seed)
         xs = BITS.sample(40, rng)
         truth = (2.0 * xs - 1.0) @ rng.normal(size=13)
         values = truth + 0.4 * truth.std() * rng.normal(size=40)
-        for shift, found in held.items():
-            model = replace(smooth_selection(), log_odds=smooth_selection().log_odds + shift)
-            mean, variance = model.condition(xs, values, None, rng)[0].predict(xs)
+        posterior = smooth_selection().condition(xs, values, None, rng)[0]
+        for found, one in zip(held.values(), (posterior, posterior.average_models()), strict=True):
+            mean, variance = one.predict(xs)
             sd = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
             found.append(np.abs(truth - mean.mean(axis=0)) < 1.96 * sd)
-    assert np.mean(held[-20.0]) < 0.45
-    assert np.mean(held[0.0]) > 0.7
+    assert np.mean(held["search"]) < 0.45
+    assert np.mean(held["read"]) > 0.7
 
 
-def test_a_state_that_named_one_model_goes_on() -> None:
+def test_known_noise_and_models_that_cannot_be_computed_are_read_alone() -> None:
     models, rng = selection(), np.random.default_rng(1)
-    xs, values = make_data(1.0)
-    _, state, _ = models.condition(xs, values, None, rng)
-    for is_noisy, model in ((False, models.quiet), (True, models.noisy)):
-        old = {"modes": cast(Any, state)["modes"], "n": 50, "is_noisy": is_noisy}
-        posterior, same, info = models.condition(xs, values, old, rng)
-        expected = model.posterior_at(model.prepare(xs, values), Mode(np.array(old["modes"][int(is_noisy)]), {}))[0]
-        assert (same, info["fit"]) == (old, "kept")
-        np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
+    xs, values = make_data(0.5)
+    exact = models.with_variances(np.zeros(50)).condition(xs, values, None, rng)[0]
+    assert len(exact.average_models().samples) == 1
+    posterior = replace(models, log_odds=-3.0).condition(xs, values, None, rng)[0]
+    assert len(posterior.believe(xs[:2]).average_models().predict(xs).mean) == 1
 
 
 def test_a_state_of_an_earlier_version_is_fitted_from() -> None:
@@ -172,6 +170,14 @@ def test_a_state_of_an_earlier_version_is_fitted_from() -> None:
     _, state, info = selection().condition(xs, values, modes, rng)
     assert info["fit"] == "mode"
     assert state["n"] == 50
+
+
+@dataclass(frozen=True)
+class Named:
+    """A posterior of a model."""
+
+    name: str
+    find_others: Any = None
 
 
 @dataclass(frozen=True)
@@ -188,8 +194,8 @@ class Fitted:
     def find_mode(self, *_: Any) -> Mode:
         return Mode(np.array([float(len(self.name)), float(self.name == "quiet")]), {"likelihoods": 2} | self.info)
 
-    def posterior_at(self, _: Any, *modes: Mode) -> tuple[str, dict[str, Json]]:
-        return " and ".join("quiet" if mode.packed[1] else "noisy" for mode in modes), {**modes[0].info}
+    def posterior_at(self, _: Any, mode: Mode) -> tuple[Any, dict[str, Json]]:
+        return Named(self.name), mode.info
 
 
 @pytest.mark.parametrize(("fits", "expected"), [(["quiet"], "quiet"), (["noisy"], "noisy"), ([], "quiet")])
@@ -197,12 +203,12 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
     infos: dict[str, Any] = {part: {"log_posterior": -40.0} if part in fits else {} for part in ("quiet", "noisy")}
     quiet, noisy = (cast(MAPGP, Fitted(part, info)) for part, info in infos.items())
     found = NoiseSelection(quiet, noisy).condition(*make_data(0.0), [None, None], np.random.default_rng())
-    assert found == (expected, [[5.0, 1.0], [5.0, 0.0]], {"likelihoods": 4} | infos[expected])
+    assert (found[0].name, *found[1:]) == (expected, [[5.0, 1.0], [5.0, 0.0]], {"likelihoods": 4} | infos[expected])
 
 
 @pytest.mark.parametrize(("noise", "part"), [(0.0, "quiet"), (1.0, "smooth")])
 def test_a_smooth_model_serves_if_the_noisy_one_is_chosen(noise: float, part: str) -> None:
-    models, rng = chosen(smooth_selection(), noise), np.random.default_rng(1)
+    models, rng = smooth_selection(), np.random.default_rng(1)
     xs, values = make_data(noise, space=BITS)
     posterior, state, info = models.condition(xs, values, None, rng)
     expected, mode, alone = getattr(models, part).condition(xs, values, None, rng)
