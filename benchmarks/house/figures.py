@@ -37,8 +37,8 @@ LIMITS = (
     Limit("files under 100 lines", 64),
     Limit("files over 700 lines", 4),  # sections in the docstrings of the reference take lines
     Limit("files that one file of their own folder imports", 40),
-    Limit("code lines", 54_936),
-    Limit("docstring lines", 20_864),
+    Limit("code lines", 54_962),
+    Limit("docstring lines", 20_870),
     Limit("imports, % of code lines", 10.4),
     Limit("private helpers named once, % of functions", 13.9),
     Limit("protocols", 0),
