@@ -41,6 +41,7 @@ from benchmarks.peers.tasks import Task as PeerTask
 from benchmarks.peers.tasks import ackley, hartmann, levy
 from bostruct import methods
 from bostruct.contracts import Array
+from bostruct.study.predictions import HALF_WIDTH
 
 N_INITIAL = 20
 NEAR = 0.3  # weight of the tables that overlap two others
@@ -224,7 +225,6 @@ PEERS: dict[str, Search] = {
     "CatCMA": catcma,
 }
 PACKAGES = {"Optuna TPE": "optuna", "HEBO": "hebo", "BoTorch": "botorch", "CatCMA": "cmaes"}
-WIDTH = 1.96  # standard deviations of a 95% interval
 BEFORE = "before"  # a further search: all variables, and no smooth model of noisy values
 
 
@@ -244,14 +244,16 @@ class Found(NamedTuple):
     recommended: the value of the recommended point, without noise; None where there is no model.
     selected: share of the model's suggestions for which a part of the variables served.
     seconds: of CPU for a suggestion.
-    held: share of the trials whose 95% interval holds the value without noise; None if unknown.
+    covered: whether the 95% interval of the recommended trial contains its value without noise; None if unknown.
+    coverage: the share of all trials whose 95% intervals do.
     """
 
     best: list[float]
     recommended: float | None
     selected: float
     seconds: float
-    held: float | None = None
+    covered: bool | None = None
+    coverage: float | None = None
 
 
 def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
@@ -278,10 +280,11 @@ def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
         result = study.result
         told = [trial.info for trial in result.trials if trial.origin == "model"]
         selected = sum("variables" in one for one in told) / max(1, len(told))
-        best, recommended = np.minimum.accumulate(values).tolist(), task.truth(result.recommended.trial.point)
-        found = result.predict([trial.point for trial in result.trials])
-        held = float(np.mean(np.abs(found.mean - values) <= WIDTH * found.sd))
-        return Found(best, recommended, selected, seconds / max(1, trials - N_INITIAL), held)
+        best, recommended = np.minimum.accumulate(values).tolist(), result.recommended
+        truth, found = task.truth(recommended.trial.point), result.predict([trial.point for trial in result.trials])
+        coverage = float(np.mean(np.abs(found.mean - values) <= HALF_WIDTH * found.sd))
+        seconds /= max(1, trials - N_INITIAL)
+        return Found(best, truth, selected, seconds, bool(recommended.low <= truth <= recommended.high), coverage)
 
 
 def _run_peer(search: Search, task: Task, initial: list[Any], noises: Array, seed: int) -> Found:
@@ -309,7 +312,8 @@ def format_header(searches: Sequence[str]) -> str:
     columns += [
         "auto, recommended",
         "balanced design",
-        "intervals hold",
+        "covered",
+        "coverage",
         "subset used",
         f"CPU s of {', '.join(searches)}",
     ]
@@ -330,8 +334,8 @@ def tabulate(runs: Mapping[Key, Found], problem: str, searches: Sequence[str], s
     recommended, tasks = [one.recommended for one in own], [PROBLEMS[problem](seed) for seed in seeds]
     balanced = [one.balanced(trials) for one in tasks if one.balanced is not None]
     cells += ["" if not one else f"{np.mean(one):.4g}" for one in (recommended, balanced)]  # type: ignore[arg-type]
-    shares = [one.held for one in own if one.held is not None]
-    cells += [f"{np.mean(shares):.0%}" if shares else "", f"{np.mean([one.selected for one in own]):.0%}"]
+    for shares in ([one.covered for one in own], [one.coverage for one in own], [one.selected for one in own]):
+        cells.append("" if None in shares else f"{np.mean(shares):.0%}")  # type: ignore[arg-type]
     cells.append(", ".join(f"{np.mean([one.seconds for one in found[search]]):.2g}" for search in searches))
     return f"| {' | '.join(cells)} |"
 

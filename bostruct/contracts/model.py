@@ -250,7 +250,7 @@ class Posterior(ABC):
         return None
 
     def average_models(self) -> Posterior:
-        """Return the average with models that explain the values nearly as well, to be read; by default itself."""
+        """Return the average with models that explain the values nearly as well, for users; by default itself."""
         return self
 
     def find_training_means(self, xs: Batch) -> Array:

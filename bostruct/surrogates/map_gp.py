@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -32,7 +31,7 @@ LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # maximum distance of a kernel parameter from its initial value
 LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # the default of L-BFGS-B, for moderate accuracy
 BLOCK_NUMBERS = 2**17  # numbers in points compared at a time: they fit into the cache of a processor
-CLOSE = 4.0  # nats by which the quiet model has to be more probable to be read alone
+LEAST_LEAD = 4.0  # nats by which the quiet model has to be more probable to predict alone
 CENTERS = 5  # number of best points with neighbors: as many as an acquisition search starts from
 
 
@@ -321,10 +320,10 @@ class NoiseSelection(Surrogate):
     This is the mode under a mixture of their priors; one climb starts in each component, so that neither is missed.
 
     A few noisy values cannot distinguish noise from a rough function, and the mode of many lengthscales explains noise
-    by roughness. So a third model, which expects a smoother function, replaces the noisy model once it is chosen.
+    by roughness. So a third model, which expects a smoother function, replaces the noisy model. And if the quiet model
+    is more probable by at most 4 nats, `average_models` gives it and the model with noise equal weights.
 
-    smooth: model that learns the values if the noisy model is more probable, with another prior of the parameters of
-        the same kernel; None for the noisy model itself.
+    smooth: the third model, with another prior of the parameters of the same kernel; None for the noisy model itself.
     growth: relative growth of the data until which the last model and mode are used without a fit, at least 0; if 0,
         each call fits both models.
 
@@ -385,13 +384,13 @@ class NoiseSelection(Surrogate):
             model, own = (final_noisy, last[-1]) if state["is_noisy"] else (self.quiet, last[0])
             if model.accepts(own):
                 posterior, info = model.posterior_at(fit, Mode(np.array(own), {"fit": "kept", "likelihoods": 0}))
-                if model is self.quiet and self.noisy.accepts(last[1]) and fit.usual_noise is None:
-                    posterior = replace(posterior, find_others=partial(self._find_others, fit, last))
+                if state.get("is_close", False):
+                    posterior = replace(posterior, find_alternatives=partial(self._find_alternatives, fit, last))
                 return posterior, state, info
         if fit.usual_noise is not None:
             mode = self.quiet.find_mode(fit, last[0])
             posterior, info = self.quiet.posterior_at(fit, mode)
-            return posterior, self._learned([mode.packed.tolist(), *last[1:]], len(values), False), info
+            return posterior, self._learned([mode.packed.tolist(), *last[1:]], len(values), -math.inf), info
         quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
         gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
         is_noisy = gain > 0.0
@@ -403,25 +402,19 @@ class NoiseSelection(Surrogate):
             likelihoods += mode.info["likelihoods"]
             modes[2] = mode.packed.tolist()
         posterior, info = model.posterior_at(fit, mode)
-        if not is_noisy:
-            posterior = replace(posterior, find_others=partial(self._find_others, fit, modes))
-        return posterior, self._learned(modes, len(values), is_noisy), info | {"likelihoods": likelihoods}
+        if is_close(gain):
+            posterior = replace(posterior, find_alternatives=partial(self._find_alternatives, fit, modes))
+        return posterior, self._learned(modes, len(values), gain), info | {"likelihoods": likelihoods}
 
-    def _find_others(self, fit: TrainingData, modes: list[State]) -> Sequence[PosteriorSample]:
-        """Return the noisy model's sample if the quiet model, which was chosen, is hardly more probable.
+    def _find_alternatives(self, fit: TrainingData, modes: list[State]) -> Sequence[PosteriorSample]:
+        """Return the sample of the model with noise that is averaged with the quiet model; none if its fit fails."""
+        if self.smooth is None:
+            return self.noisy.posterior_at(fit, Mode(np.array(modes[1]), {}))[0].samples
+        mode = self.smooth.find_mode(fit, modes[2])
+        return self.smooth.posterior_at(fit, mode)[0].samples if "log_posterior" in mode.info else []
 
-        A few noisy values also look like a rough function, and the quiet model alone is then too certain.
-        """
-        with suppress(NumericalError):  # a failed fit counts as improbable
-            quiet, noisy = (np.array(mode) for mode in modes[:2])
-            gain = self.noisy.log_posterior(fit, noisy)[0] + self.log_odds - self.quiet.log_posterior(fit, quiet)[0]
-            if gain >= -CLOSE:
-                mode = Mode(noisy, {}) if self.smooth is None else self.smooth.find_mode(fit, modes[2])
-                return self.quiet.posterior_at(fit, mode)[0].samples  # the models differ only in priors
-        return []
-
-    def _learned(self, modes: State, n: int, is_noisy: bool) -> State:
-        return {"modes": modes, "n": n, "is_noisy": is_noisy} if self.growth else modes
+    def _learned(self, modes: State, n: int, gain: float) -> State:
+        return {"modes": modes, "n": n, "is_noisy": gain > 0.0, "is_close": is_close(gain)} if self.growth else modes
 
     def _last_modes(self, state: State) -> list[State]:
         """Return the last mode of each model; the single mode of a study of version 0.1.0 is used for all models."""
@@ -431,6 +424,11 @@ class NoiseSelection(Surrogate):
         modes = state["modes"] if isinstance(state, dict) else state
         is_list = all(mode is None or isinstance(mode, list) for mode in modes)
         return [*modes, None][:models] if is_list else [modes] * models
+
+
+def is_close(gain: float) -> bool:
+    """Return whether the quiet model is more probable, but hardly; the gain of the noisy model is in nats."""
+    return -LEAST_LEAD <= gain <= 0.0
 
 
 def choose_local(

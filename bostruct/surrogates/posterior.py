@@ -35,7 +35,7 @@ class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
     known: noise variance of each training value (n,) on the model's scale; NaN, or None for all, to use the sample's.
-    find_others: finds the samples of other models for `average_models`; None if there are none.
+    find_alternatives: finds the samples of other models for `average_models`; None if there are none.
     """
 
     kernel: Kernel
@@ -48,7 +48,7 @@ class GaussianPosterior(Posterior):
     known: Array | None = None
     training_means: TrainingMeans | None = None
     unused: tuple[str, ...] = ()
-    find_others: Callable[[], Sequence[PosteriorSample]] | None = None
+    find_alternatives: Callable[[], Sequence[PosteriorSample]] | None = None
 
     @property
     def noise(self) -> Array:
@@ -153,7 +153,7 @@ class GaussianPosterior(Posterior):
     def _negative(self) -> GaussianPosterior:
         """The posterior of the negative objective, so that lower bounds become upper bounds."""
         samples = [s._replace(hyper=s.hyper._replace(mean=-s.hyper.mean), weights=-s.weights) for s in self.samples]
-        return replace(self, samples=samples, shift=-self.shift, training_means=None)
+        return replace(self, samples=samples, shift=-self.shift, training_means=None, find_alternatives=None)
 
     def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
         """Widen bounds by the possible rounding differences of `predict` between blocks of points."""
@@ -250,11 +250,11 @@ class GaussianPosterior(Posterior):
             )
             for one in self.samples
         ]
-        return replace(self, xs=augmented, samples=samples, known=known, find_others=None)
+        return replace(self, xs=augmented, samples=samples, known=known, find_alternatives=None)
 
     def average_models(self) -> GaussianPosterior:
-        others = self.find_others() if self.find_others else ()
-        return replace(self, samples=[*self.samples, *others], training_means=None, find_others=None)
+        others = self.find_alternatives() if self.find_alternatives else ()
+        return replace(self, samples=[*self.samples, *others], training_means=None, find_alternatives=None)
 
     def find_training_means(self, xs: Batch) -> Array:
         known = self.training_means

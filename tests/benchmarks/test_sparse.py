@@ -74,8 +74,9 @@ def asked(monkeypatch):
 
     def run(*key):
         asked.append(key)
-        is_peer = key[1] == "Optuna TPE"
-        return sparse.Found([float(key[3] + is_peer)] * key[3], None if is_peer else 0.0, 0.5, 0.25, None if is_peer else 0.75)
+        if key[1] == "Optuna TPE":
+            return sparse.Found([key[3] + 1.0] * key[3], None, 0.5, 0.25)
+        return sparse.Found([float(key[3])] * key[3], 0.0, 0.5, 0.25, covered=True, coverage=0.75)
 
     monkeypatch.setattr(sparse, "run_once", run)
     monkeypatch.setattr(sparse, "PACKAGES", {"Optuna TPE": "numpy", "HEBO": "hebo"})
@@ -101,7 +102,7 @@ def test_differences_are_to_auto(asked, capsys, searches):
     assert header.startswith("| problem | auto | Optuna TPE minus auto | auto, recommended | balanced design | ")
     assert [row.count("|") for row in (line, *rows)] == [header.count("|")] * 3
     assert rows[0].startswith("| 16 noisy bits | 30 | +1 ± 0 | 0 | ")
-    assert rows[1] == "| max-cut 28 | 30 | +1 ± 0 | 0 |  | 75% | 50% | 0.25, 0.25 |"
+    assert rows[1] == "| max-cut 28 | 30 | +1 ± 0 | 0 |  | 100% | 75% | 50% | 0.25, 0.25 |"
 
 
 def test_one_seed_has_no_standard_error():

@@ -21,6 +21,7 @@ from bostruct.acquisition.functions import (
 )
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, NumericalError, SpaceExhausted, Surrogate, describe_part
+from bostruct.contracts.model import HeldOut
 from bostruct.methods import auto, combo, searcher
 from bostruct.methods.defaults import space_kernel, success_model
 from bostruct.searchers import bayesian
@@ -176,6 +177,26 @@ def test_suggests_the_best_unseen_point_of_a_known_posterior():
     found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
     assert found.point.tolist() == [1, 1, 1, 0]  # the only maximum was seen: its best neighbor
     assert found.state == {"surrogate": 1}
+
+
+def test_users_see_the_average_of_models_and_the_search_does_not():
+    class Average(TablePosterior):
+        def leave_one_out(self):
+            xs = bits(4).enumerate()[:3]
+            return HeldOut(xs, np.zeros(3), self.predict(xs))
+
+    class Averaged(Average):
+        def average_models(self):
+            return Average(self.n_choices, self.mean[::-1] + 50.0, self.variance, self.optimism)
+
+    one = known_search(np.arange(16.0)[::-1], np.full(16, 0.01))
+    search = dataclasses.replace(one, surrogate=Known(Averaged(*vars(one.surrogate.posterior).values())))
+    xs, rng, state = one.domain.enumerate()[:3], np.random.default_rng(0), {"surrogate": 0}
+    history = History.of(one.domain, xs, [0.0, 0.0, 0.0])
+    assert search.suggest(history, state, rng).point.tolist() == [1, 1, 1, 1]
+    found = search.predict(history, state, xs, rng).mean[0], search.appraise(history, state, rng).prediction.mean
+    for mean in (*found, search.cross_validate(history, state, 0, rng)[1].mean):
+        np.testing.assert_array_equal(mean, [[50.0, 51.0, 52.0]])
 
 
 def test_believes_running_trials():

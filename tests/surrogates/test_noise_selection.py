@@ -13,7 +13,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, IntArray, Json
-from bostruct.surrogates.map_gp import CLOSE, MAPGP, Mode, NoiseSelection
+from bostruct.surrogates.map_gp import LEAST_LEAD, MAPGP, Mode, NoiseSelection
 
 SPACE = bo.Space({f"b{i}": bool for i in range(10)} | {f"o{i}": bo.Ordinal(range(5)) for i in range(3)})
 
@@ -110,36 +110,40 @@ def test_a_fit_serves_until_the_data_have_grown(noise: float) -> None:
     assert models.condition(xs[:39], values[:39], state, rng)[2]["fit"] == "mode"  # of fewer data: not those it had
 
 
+def shift(models: NoiseSelection, gain: float, xs: IntArray, values: Array) -> NoiseSelection:
+    """The models with other odds, so that the noisy one is more probable by `gain` nats."""
+    noisy, quiet = (one.condition(xs, values, None, None)[2]["log_posterior"] for one in (models.noisy, models.quiet))
+    return replace(models, log_odds=gain - cast(float, noisy) + cast(float, quiet))
+
+
 @pytest.mark.parametrize("models", [selection(), smooth_selection()], ids=["two models", "three models"])
 @pytest.mark.parametrize("is_kept", [False, True])
-def test_a_quiet_model_that_is_hardly_more_probable_is_read_with_the_noisy_one(
+def test_a_quiet_model_that_is_hardly_more_probable_is_averaged_with_the_noisy_one(
     models: NoiseSelection, is_kept: bool
 ) -> None:
     rng, space = np.random.default_rng(1), BITS if models.smooth else SPACE
     xs, values = make_data(0.5, space=space)
-    gain = models.noisy.condition(xs, values, None, rng)[2]["log_posterior"] + models.log_odds
-    gain -= models.quiet.condition(xs, values, None, rng)[2]["log_posterior"]
     fitted = (models.quiet, models.smooth or models.noisy)
     quiet, noisy = (one.condition(xs, values, None, rng)[0].predict(xs) for one in fitted)
-    for own, searched, read in (
-        (-CLOSE - 0.1, quiet, [quiet]),
-        (0.1 - CLOSE, quiet, [quiet, noisy]),
+    for own, searched, averaged in (
+        (-LEAST_LEAD - 0.1, quiet, [quiet]),
+        (0.1 - LEAST_LEAD, quiet, [quiet, noisy]),
         (0.1, noisy, [noisy]),
     ):
-        shifted = replace(models, log_odds=models.log_odds + own - gain)
+        shifted = shift(models, own, xs, values)
         posterior, state, info = shifted.condition(xs, values, None, rng)
         if is_kept:
             posterior, _, info = shifted.condition(xs, values, json.loads(json.dumps(state)), rng)
         assert info["fit"] == ("kept" if is_kept else "mode")
         np.testing.assert_array_equal(posterior.predict(xs).mean, searched.mean)
         found = posterior.average_models().predict(xs)
-        np.testing.assert_array_equal(found.mean, np.vstack([one.mean for one in read]))
-        np.testing.assert_array_equal(found.variance, np.vstack([one.variance for one in read]))
+        np.testing.assert_array_equal(found.mean, np.vstack([one.mean for one in averaged]))
+        np.testing.assert_array_equal(found.variance, np.vstack([one.variance for one in averaged]))
 
 
 def test_intervals_allow_for_noise_that_may_be_a_rough_function() -> None:
     """Those of the quiet model alone, which is the more probable one, hold a third of the true values."""
-    held: dict[str, list[Array]] = {"search": [], "read": []}
+    held: dict[str, list[Array]] = {"one": [], "average": []}
     for seed in range(6):
         rng = np.random.default_rng(seed)
         xs = BITS.sample(40, rng)
@@ -150,17 +154,41 @@ def test_intervals_allow_for_noise_that_may_be_a_rough_function() -> None:
             mean, variance = one.predict(xs)
             sd = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
             found.append(np.abs(truth - mean.mean(axis=0)) < 1.96 * sd)
-    assert np.mean(held["search"]) < 0.45
-    assert np.mean(held["read"]) > 0.7
+    assert np.mean(held["one"]) < 0.45
+    assert np.mean(held["average"]) > 0.7
 
 
-def test_known_noise_and_models_that_cannot_be_computed_are_read_alone() -> None:
-    models, rng = selection(), np.random.default_rng(1)
-    xs, values = make_data(0.5)
-    exact = models.with_variances(np.zeros(50)).condition(xs, values, None, rng)[0]
-    assert len(exact.average_models().samples) == 1
-    posterior = replace(models, log_odds=-3.0).condition(xs, values, None, rng)[0]
-    assert len(posterior.believe(xs[:2]).average_models().predict(xs).mean) == 1
+def test_known_noise_believed_points_and_a_failed_fit_are_not_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    models, (xs, values) = smooth_selection(), make_data(0.5, space=BITS)
+    models = shift(models, -2.0, xs, values)
+
+    def count(posterior: Any) -> int:
+        return len(posterior.average_models().predict(xs).mean)
+
+    exact = models.with_variances(np.zeros(50)).condition(xs, values, None, np.random.default_rng(1))[0]
+    posterior = models.condition(xs, values, None, np.random.default_rng(1))[0]
+    assert (count(posterior), count(exact), count(posterior.believe(xs[:2]))) == (2, 1, 1)
+    found = MAPGP.find_mode
+
+    def fail(model: MAPGP, fit: Any, state: Any) -> Mode:
+        mode = found(model, fit, state)
+        return Mode(mode.packed, {"fit": "prior mode", "likelihoods": 1}) if model is models.smooth else mode
+
+    monkeypatch.setattr(MAPGP, "find_mode", fail)
+    assert count(models.condition(xs, values, None, np.random.default_rng(1))[0]) == 1
+
+
+def test_a_kept_fit_is_averaged_as_at_its_fit() -> None:
+    models, (xs, values) = replace(selection(), growth=0.1), make_data(0.5)
+    for gain, count in ((-2.0, 2), (-6.0, 1)):
+        own = shift(models, gain, xs[:48], values[:48])
+        _, state, _ = own.condition(xs[:48], values[:48], None, np.random.default_rng(1))
+        assert cast(Any, state)["is_close"] == (count == 2)
+        posterior, _, info = own.condition(xs, 100.0 * values, json.loads(json.dumps(state)), np.random.default_rng(1))
+        assert (info["fit"], len(posterior.average_models().samples)) == ("kept", count)
+        del cast(Any, state)["is_close"]  # as in files of earlier revisions
+        posterior, _, info = own.condition(xs, values, state, np.random.default_rng(1))
+        assert (info["fit"], len(posterior.average_models().samples)) == ("kept", 1)
 
 
 def test_a_state_of_an_earlier_version_is_fitted_from() -> None:
@@ -170,14 +198,6 @@ def test_a_state_of_an_earlier_version_is_fitted_from() -> None:
     _, state, info = selection().condition(xs, values, modes, rng)
     assert info["fit"] == "mode"
     assert state["n"] == 50
-
-
-@dataclass(frozen=True)
-class Named:
-    """A posterior of a model."""
-
-    name: str
-    find_others: Any = None
 
 
 @dataclass(frozen=True)
@@ -194,8 +214,8 @@ class Fitted:
     def find_mode(self, *_: Any) -> Mode:
         return Mode(np.array([float(len(self.name)), float(self.name == "quiet")]), {"likelihoods": 2} | self.info)
 
-    def posterior_at(self, _: Any, mode: Mode) -> tuple[Any, dict[str, Json]]:
-        return Named(self.name), mode.info
+    def posterior_at(self, _: Any, mode: Mode) -> tuple[str, dict[str, Json]]:
+        return self.name, mode.info
 
 
 @pytest.mark.parametrize(("fits", "expected"), [(["quiet"], "quiet"), (["noisy"], "noisy"), ([], "quiet")])
@@ -203,7 +223,7 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
     infos: dict[str, Any] = {part: {"log_posterior": -40.0} if part in fits else {} for part in ("quiet", "noisy")}
     quiet, noisy = (cast(MAPGP, Fitted(part, info)) for part, info in infos.items())
     found = NoiseSelection(quiet, noisy).condition(*make_data(0.0), [None, None], np.random.default_rng())
-    assert (found[0].name, *found[1:]) == (expected, [[5.0, 1.0], [5.0, 0.0]], {"likelihoods": 4} | infos[expected])
+    assert found == (expected, [[5.0, 1.0], [5.0, 0.0]], {"likelihoods": 4} | infos[expected])
 
 
 @pytest.mark.parametrize(("noise", "part"), [(0.0, "quiet"), (1.0, "smooth")])

@@ -48,6 +48,17 @@ def test_predictions_and_screens_are_those_of_the_same_points_at_the_top():
         np.testing.assert_array_equal(found.variance, expected.variance)
 
 
+def test_models_are_averaged_at_the_top():
+    class Averaged(TablePosterior):
+        def average_models(self):
+            return TablePosterior(self.n_choices, self.mean + 7.0, self.variance, self.optimism)
+
+    inner, xs = table(), TRAINED.sample(20, np.random.default_rng(1))
+    averaged = Averaged(inner.n_choices, inner.mean, inner.variance, inner.optimism)
+    posterior = TargetFidelityPosterior(averaged, LEVELS.at_target_fidelity)
+    np.testing.assert_array_equal(posterior.average_models().predict(xs).mean, posterior.predict(xs).mean + 7.0)
+
+
 def test_what_runs_is_believed_at_its_own_fidelity():
     posterior = TargetFidelityPosterior(table(), LEVELS.at_target_fidelity)
     low, top = np.array([[1, 4, 0]]), np.array([[1, 4, 2]])

@@ -43,6 +43,9 @@ class Faulty(Posterior):
         found = self.posterior.leave_one_out()
         return found._replace(values=found.values[1:]) if self.fault == "leaves out a value" else found
 
+    def average_models(self) -> Any:
+        return Shifted(self.posterior, "none") if self.fault == "averages without itself" else self
+
     def find_training_means(self, xs: Any) -> Any:
         return self.screen(xs).mean + (self.fault == "knows what it was not told")
 
@@ -117,7 +120,7 @@ FAULTS = ["reads the base of single changes", "knows objects", "centers", "forge
 FAULTS += ["not finite", "changes as it believes", "hopes too little", "is too certain", "believes nothing"]
 FAULTS += ["believes no point anew", "independent at last", "moves means", "widens"]
 FAULTS += ["one noise for all samples", "less than no noise", "has no output", "is another output"]
-FAULTS += ["leaves out a value", "knows what it was not told", "reaches no point"]
+FAULTS += ["leaves out a value", "knows what it was not told", "reaches no point", "averages without itself"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
