@@ -7,8 +7,10 @@ A seed is one instance with its noise and 20 initial points, which all searches 
 variant, seeds from 100 on to report it. Values are without noise. Each run is appended to FILE, and is not repeated.
 The command prints the mean best value of `auto`, then for each other search the mean paired difference of the best
 value and, if it has a model, of the recommended one, with standard errors: a positive difference is a gain of `auto`.
-The last columns are the share of suggestions of the model for which a subset served, and CPU seconds a suggestion of
-each search. A run of `auto` in which no subset served is taken for the run with all variables. All problems take hours.
+The last columns are the share of recommended trials whose 95% interval contains the value without noise ("covered"),
+the share of all trials whose interval does ("coverage"), the share of suggestions of the model for which a subset
+served, and CPU seconds a suggestion of each search. A run of `auto` in which no subset served is taken for the run with
+all variables. All problems take hours.
 """
 
 from __future__ import annotations
@@ -309,14 +311,8 @@ def format_header(searches: Sequence[str]) -> str:
     columns = ["problem", "auto"]
     for search in searches[1:]:
         columns += [f"{search} minus auto"] + [f"{search} minus auto, recommended"] * (search not in PEERS)
-    columns += [
-        "auto, recommended",
-        "balanced design",
-        "covered",
-        "coverage",
-        "subset used",
-        f"CPU s of {', '.join(searches)}",
-    ]
+    columns += ["auto, recommended", "balanced design", "covered", "coverage", "subset used"]
+    columns.append(f"CPU s of {', '.join(searches)}")
     return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
 
 
