@@ -327,7 +327,7 @@ def parse_outcome(
 ) -> Outcome:
     """Return the outcome from exactly one of a value, repeats and a reason.
 
-    sd: standard deviation of the noise in the value, at least 0; None if unknown.
+    sd: standard deviation of the noise in the value, at least 0; None or NaN if unknown.
     repeats: repeated measurements of the point, whose mean is the value; None for none.
     constraints: the measured quantity of each constraint by name; None for none.
 
@@ -380,6 +380,7 @@ def _make_outcome(
     else:
         values = several or _parse_values(value)
     noise, price = (None if one is None else as_number(name, one) for name, one in (("sd", sd), ("cost", cost)))
+    noise = None if noise is not None and math.isnan(noise) else noise  # as of a single measurement
     if not all(map(math.isfinite, values)):
         shown = values[0] if len(values) == 1 else values
         why = _explain_infinity(value, values)

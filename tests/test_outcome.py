@@ -101,6 +101,16 @@ def test_one_of_value_and_reasons_is_parsed() -> None:
         parse_outcome(None, None, "")
 
 
+def test_noise_that_is_not_a_number_is_unknown_and_loses_no_value():
+    """As the standard deviation of a single measurement by `numpy.std(values, ddof=1)`."""
+    for outcome in (outcome_of({"value": 2.0, "sd": math.nan}), parse_outcome(2.0, sd=np.float64("nan"))):
+        assert (outcome.values, outcome.sd) == ((2.0,), None)
+    result = bo.minimize(lambda point: {"value": point["x"], "sd": math.nan}, {"x": range(9)}, n_trials=3, seed=0)
+    assert {(trial.status, trial.sd) for trial in result.trials} == {("completed", None)}
+    with pytest.raises(ValueError, match="sd: expected finite numbers from 0, got inf"):
+        parse_outcome(2.0, sd=math.inf)
+
+
 @pytest.mark.parametrize("part", [{"constraints": {"size": 3.0}}, {"sd": 0.1}, {"repeats": [1.0, 2.0]}])
 @pytest.mark.parametrize("reason", ["failed", "infeasible"])
 def test_what_was_measured_is_refused_by_name_beside_a_reason(part: dict[str, Any], reason: str) -> None:

@@ -37,6 +37,7 @@ from bostruct.study.frames import (
     GAPS,
     LIMIT,
     NA_TEXTS,
+    REPEATS,
     SD,
     STATUSES,
     STOPPED,
@@ -181,7 +182,7 @@ def _guess_space(
 ) -> tuple[dict[str, Variable], dict[str, Cells]]:
     """Return the guessed variables and the columns that are read, by name; warn with the variables as Python code."""
     prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in columns)), "")
-    others = (value, failed, "status", "reason", "no_data", SD)
+    others = (value, failed, "status", "reason", "no_data", SD, REPEATS)
     guessed = {
         name.removeprefix(prefix): cells
         for name, cells in columns.items()

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bostruct.checks import count_own_frames, did_you_mean, optional_import, short_repr
@@ -18,7 +19,7 @@ from bostruct.domains.space.points import OWN, fill_missing
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
-from bostruct.outcome import Outcome, as_number, parse_outcome
+from bostruct.outcome import Outcome, as_number, outcome_of, parse_outcome
 from bostruct.output_files import unquote_cell
 from bostruct.storage.json_text import dump, parse
 from bostruct.study.history import Trial
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 POINT = "point"  # column of points that are not dicts, and prefix of columns of their parts
 LIMIT = "constraint."  # prefix of the name of an outcome constraint
 ATTRIBUTE = "attribute."  # prefix of the name of an attribute
-SD = "value.sd"  # standard deviation of the noise of a single value
+SD, REPEATS = "value.sd", "value.repeats"  # of a single value: the noise, and the measurements as JSON
 EXACT_INTEGER, LARGEST_INTEGER = 2**53, 2**63  # below these, floats, or integer columns, are exact
 NO_REASON = "the data frame gives no reason"
 # fmt: off
@@ -89,7 +90,6 @@ class _FrameColumns(NamedTuple):
     reason: str | None
     failed: str | None
     no_data: str | None
-    has_sd: bool
 
 
 def from_dataframe(
@@ -193,7 +193,6 @@ def _find_columns(
         values | limits,
         attributes,
         failed=None if failed == ours["status"] else failed,
-        has_sd=SD in names,
         **ours,
     )
 
@@ -374,8 +373,23 @@ def _read_outcome(
         return None, measured
     limits = {limit.name: cells[LIMIT + limit.name] for limit in goals.limits} or None
     given = values[0] if len(values) == 1 else tuple(values)
-    sd = _read_number(SD, record[SD], has_failed) if columns.has_sd else None
-    return goals.check(parse_outcome(given, constraints=limits, sd=sd)), {}
+    outcome = parse_outcome(given, constraints=limits, sd=_read_number(SD, record.get(SD), has_failed))
+    if (cell := record.get(REPEATS)) is not None:
+        outcome = outcome_of(replace(outcome, repeats=_parse_measurements(cell)), verb="observed")
+    return goals.check(outcome), {}
+
+
+def write_noise(trial: Trial) -> dict[str, object]:
+    """Return the cells of what is known of the noise of a trial, by column."""
+    row: dict[str, object] = {} if trial.sd is None else {SD: trial.sd}
+    return row | {REPEATS: dump([*trial.repeats])} if trial.repeats else row
+
+
+def _parse_measurements(cell: object) -> tuple[float, ...]:
+    with suppress(ValueError):
+        if isinstance(repeats := parse(str(cell)), list):
+            return tuple(repeats)
+    raise ValueError(f"column {REPEATS!r}: expected a list of numbers as JSON, got {short_repr(cell)}")
 
 
 def _read_number(column: str, cell: object, has_failed: bool) -> float | None:

@@ -22,7 +22,7 @@ from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
 from bostruct.storage.reading import pause_collector
-from bostruct.study.frames import ATTRIBUTE, LIMIT, find_inexact, list_value_names, write_attribute
+from bostruct.study.frames import ATTRIBUTE, LIMIT, find_inexact, list_value_names, write_attribute, write_noise
 from bostruct.study.history import CANCELED, NO_DATA, Trial, describe_failures, show_points, tell_stop
 from bostruct.study.predictions import (
     Fit,
@@ -681,6 +681,7 @@ def _write_cells(
         row["unread"] = trial.unread
     if trial.is_no_data:
         row["no_data"] = trial.info.get(NO_DATA, CANCELED)
+    row |= write_noise(trial)
     for name, kept in trial.attributes.items():
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept, name not in inexact, as_text)
     if not isinstance(point, Mapping):

@@ -695,7 +695,7 @@ class Study:
             A number; a tuple for several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
             ``repeats``; or a `bostruct.Outcome`. NaN and infinities are failures.
         sd : float, optional
-            Standard deviation of the noise in the value, 0 to 1.3e154. If None, it is learned.
+            Standard deviation of the noise in the value, 0 to 1.3e154. If None or NaN, it is learned.
         repeats : sequence of float, optional
             Repeated measurements of the point, whose mean is the value.
         constraints : mapping of str to float, optional

@@ -172,7 +172,10 @@ class TrialRecords:
         """Raise ValueError if a trial has finished, unless the caller started it at this time and has not told it."""
         record = self._records[number]
         if number not in self._running and begun not in record.open:
-            raise ValueError(f"trial: expected a running trial, but trial {number} is already {record.trial.status}")
+            raise ValueError(
+                f"trial: expected a running trial, but trial {number} is already {record.trial.status}; study.add "
+                "records another evaluation of a point"
+            )
 
     def trial(self, number: int) -> Trial:
         return self._records[number].trial

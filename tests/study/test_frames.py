@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import signal
 import subprocess
 import sys
@@ -163,6 +164,30 @@ def test_texts_of_a_frame_are_read_as_literals_and_never_run(frame, words):
     study = bo.Study({"beans": bo.Subset(["ar", "li", "ro"], size=2), "kind": ["tree", "net", None]})
     with pytest.raises(PointError, match=words):
         study.add_frame(pd.DataFrame(frame | {"value": [1.0]}))
+
+
+def test_known_noise_and_repeats_go_round(tmp_path):
+    study = digits(seed=0)
+    study.add({"n": 1}, 2.0)
+    study.add({"n": 2}, 3.0, sd=0.5)
+    study.add({"n": 3}, repeats=[0.1, 0.2, 0.4])
+    study.add({"n": 4}, failed="no")
+    study.result.to_csv(tmp_path / "out.csv")
+    for frame in (study.result.to_dataframe(), pd.read_csv(tmp_path / "out.csv")):
+        again = digits(seed=1)
+        again.add_frame(frame)
+        assert [(t.value, t.sd, t.repeats) for t in again.trials] == [(t.value, t.sd, t.repeats) for t in study.trials]
+    assert not {"value.sd", "value.repeats"} & {*digits(method="random").result.to_dataframe().columns}
+    frame = study.result.to_dataframe()
+    for cell, words in (
+        ("0.1", "row 2: column 'value.repeats': expected a list of numbers as JSON, got '0.1'"),
+        ("[0.1", "row 2: column 'value.repeats': expected a list of numbers as JSON"),
+        ('["a"]', "row 2: repeats: expected a number"),
+        ("[0.1, 0.2]", "row 2: values: expected the mean of the repeats"),
+    ):
+        frame.loc[2, "value.repeats"] = cell
+        with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+            digits(seed=1).add_frame(frame)
 
 
 def test_several_objectives_and_limits_go_round():
