@@ -37,7 +37,7 @@ LIMITS = (
     Limit("files under 100 lines", 64),
     Limit("files over 700 lines", 4),  # sections in the docstrings of the reference take lines
     Limit("files that one file of their own folder imports", 40),
-    Limit("code lines", 54_975),
+    Limit("code lines", 54_976),
     Limit("docstring lines", 20_870),
     Limit("imports, % of code lines", 10.4),
     Limit("private helpers named once, % of functions", 13.9),

@@ -254,7 +254,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
     if difference := find_difference(stored, given):
         raise StudyMismatch(
             f"study {stored.name!r} in {where} was created, by bostruct {stored.version}, with {difference}; "
-            "give the study another name, or pass the arguments that it was created with"
+            "give the study another name, or pass the arguments that created it; seed and initial_points can be omitted"
         )
 
 
@@ -267,7 +267,8 @@ def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
         if field == "goals":  # constraints of a file may be in another order, and names differ
             ours, theirs = (replace(Goals.from_json(goals), names=()).to_json() for goals in (ours, theirs))
         if dump(ours) != dump(theirs):
-            return f"{'other' if field == 'goals' else 'another'} {field}: {_describe_difference(field, ours, theirs)}"
+            name = "initial_points" if field == "initial" else field
+            return f"{'other' if field == 'goals' else 'another'} {name}: {_describe_difference(name, ours, theirs)}"
     return None
 
 

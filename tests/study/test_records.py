@@ -145,7 +145,7 @@ def test_a_searcher_of_another_domain_is_refused():
         (row_of(method="annealing"), "another method: method.name is 'random' there and 'annealing' here"),
         (row_of(seed=4), "another seed: seed is 3 there and 4 here"),
         (row_of()._replace(domain=dump([1])), r"another domain: domain is .* there and \[1\] here"),
-        (row_of(initial="[[0, 1]]"), "another initial: "),
+        (row_of(initial="[[0, 1]]"), "another initial_points: "),
     ],
 )
 def test_a_study_that_was_made_otherwise_is_refused_with_the_difference(given_row, why):
