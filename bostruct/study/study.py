@@ -831,7 +831,8 @@ class Study:
             is an inactive variable. A number that rounds to one choice, and a text that is the Python literal of a
             value, are read as that value. The quantity of a constraint is in the column `constraint.NAME`. A column
             `status` with words such as ``failed`` marks rows that failed or are infeasible, and `reason` gives the
-            reasons. Other columns are ignored. A variable with one of these names takes the column.
+            reasons. `value.sd` and `value.repeats` are read as our tables have them; other columns are ignored. A
+            variable with one of these names takes the column.
         value : str or sequence of str, default "value"
             The column of the value, or one column for each of several objectives.
         failed : str, optional
