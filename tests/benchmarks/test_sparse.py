@@ -99,7 +99,9 @@ def test_differences_are_to_auto(asked, capsys, searches):
     del asked
     main(["--problems", "16 noisy bits; max-cut 28", "--searches", searches, "--seeds", "2", "--trials", "30"])
     header, line, *rows = capsys.readouterr().out.splitlines()
-    assert header.startswith("| problem | auto | Optuna TPE minus auto | auto, recommended | balanced design | ")
+    assert header.startswith(
+        "| problem | auto | Optuna TPE minus auto | auto, recommended | balanced design | covered | coverage | subset "
+    )
     assert [row.count("|") for row in (line, *rows)] == [header.count("|")] * 3
     assert rows[0].startswith("| 16 noisy bits | 30 | +1 ± 0 | 0 | ")
     assert rows[1] == "| max-cut 28 | 30 | +1 ± 0 | 0 |  | 100% | 75% | 50% | 0.25, 0.25 |"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
@@ -17,7 +17,7 @@ from bostruct.surrogates.warping import VIOLATION_ROUNDING, ViolationWarping, co
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
 
-FLOATS = st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=1, max_size=12).map(np.array)
+FLOATS = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=12).map(np.array)
 
 
 @given(FLOATS)
@@ -40,6 +40,7 @@ def test_near_violations_stay_and_far_ones_grow_as_a_logarithm():
 @given(FLOATS, st.integers(-9, 9))
 def test_units_do_not_count(violations, power):
     scale = 2.0**power
+    assume(np.array_equal(scale * violations / scale, violations))  # no subnormal number is rounded
     np.testing.assert_allclose(compress_far(scale * violations, 3.0), scale * compress_far(violations, 3.0), rtol=1e-9)
 
 
